@@ -129,6 +129,8 @@ def _converter(column: LogColumn, data_type: t.DataType, zone: ZoneInfo) -> Conv
         return lambda value: value.ljust(column.max_length, b"\0")  # type: ignore[attr-defined]
     if isinstance(data_type, t.BooleanType):
         return lambda value: value != 0
+    if name == "time" and isinstance(data_type, t.BigIntType):
+        return microseconds
     if isinstance(data_type, t.DecimalType):
         return lambda value: Decimal(_year(value) if name == "year" else value)  # type: ignore[arg-type]
     return {"time": time_of, "year": _year, "json": _json_text}.get(name)
@@ -163,6 +165,12 @@ def time_of(value: object) -> datetime.time:
     if not datetime.timedelta() <= value < _DAY:
         raise ValueError(f"{value} is no time of day")
     return (_MIDNIGHT + value).time()
+
+
+def microseconds(value: object) -> int:
+    """Return a duration in microseconds."""
+    assert isinstance(value, datetime.timedelta)
+    return value // datetime.timedelta(microseconds=1)
 
 
 def _year(value: object) -> int:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from firesteel.columns import column_types as t
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.connectors.mysql_cdc.columns_of_log import moment_converter, time_of
+from firesteel.connectors.mysql_cdc.columns_of_log import microseconds, moment_converter, time_of
 from firesteel.connectors.mysql_cdc.settings import MySqlCdcError
 from firesteel.connectors.mysql_cdc.shapes import ColumnShape
 from firesteel.errors import FiresteelError
@@ -52,12 +52,13 @@ def snapshot_column(values: Sequence[object], column: ColumnShape, data_type: t.
         if isinstance(data_type, t.BooleanType):
             false = (b"\0", "0")
             return pa.array([None if value is None else value not in false for value in values], pa.bool_())
+        if column.type_name == "time":
+            convert = time_of if isinstance(data_type, t.TimeType) else microseconds
+            return to_arrow([None if value is None else convert(_duration(str(value))) for value in values], data_type)
         if isinstance(data_type, _BY_CAST):
             return pc.cast(pa.array(values, pa.string()), arrow_type(data_type))
         if column.type_name in ("date", "datetime", "timestamp"):
             return _moments(values, column, data_type, zone)
-        if isinstance(data_type, t.TimeType):
-            return to_arrow([None if value is None else time_of(_duration(str(value))) for value in values], data_type)
         if isinstance(data_type, t.ArrayType):
             lists = [None if value is None else str(value).split(",") if value else [] for value in values]
             return to_arrow(lists, data_type)

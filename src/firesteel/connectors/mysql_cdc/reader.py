@@ -43,7 +43,11 @@ class MySqlCdcReader(SourceReader):
         self._shapes: dict[str, TableShape] = {}
 
     def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of a chunk, or the changes in a range of the log.
+        """Yield the rows of a chunk, or the changes in a range of the log."""
+        return (batches for _, batches in self.captured(part))
+
+    def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
+        """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
 
         Raises:
             MySqlCdcError: the server does not have them any more, or they are refused.
@@ -53,7 +57,8 @@ class MySqlCdcReader(SourceReader):
             if is_log(split_id):
                 yield from self._changes(split_id, part.start, part.end)
             else:
-                yield from self._rows(chunk_of(split_id))
+                chunk = chunk_of(split_id)
+                yield from ((chunk.table, batches) for batches in self._rows(chunk))
         except (pymysql_library().Error, OSError) as error:
             self.close()
             raise MySqlCdcError(f"mysql-cdc: {self._settings.server}: {error}") from error
@@ -61,9 +66,13 @@ class MySqlCdcReader(SourceReader):
             self.close()
             raise
 
+    def settings_of(self, table: str) -> CdcSettings:
+        """Return the settings, with the columns to read of a table."""
+        return self._settings
+
     # --- the log -----------------------------------------------------------------------------------------------------
 
-    def _changes(self, split_id: str, start: int, end: int) -> Iterator[list[ColumnBatch]]:
+    def _changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
         if self._log is None or self._log[0] != split_id or self._log[1].position != start:
             self.close()
             log = log_of(split_id)
@@ -73,12 +82,12 @@ class MySqlCdcReader(SourceReader):
         _, binlog, reader = self._log
         for changes in reader.read(binlog, end):
             if changes.kinds:
-                yield [batch_of(self._settings, changes)]
+                yield changes.table, [batch_of(self.settings_of(changes.table), changes)]
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
     def _rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
-        connection, shape = self._connected(), self._shape(chunk.table)
+        connection, shape = self._connected(), self.shape_of(chunk.table)
         seen = self._begin(connection, chunk.position)
         undo = self._undone(connection, chunk, shape)
         undo.read_to(seen)
@@ -119,7 +128,7 @@ class MySqlCdcReader(SourceReader):
         return undo
 
     def _query(self, chunk: Chunk, shape: TableShape) -> str:
-        columns = [selected(shape.columns[column.name]) for column in self._settings.columns]
+        columns = [selected(shape.columns[column.name]) for column in self.settings_of(chunk.table).columns]
         columns += [quoted(name) for name in shape.primary_key]
         conditions, name = [], quoted(chunk.column)
         if chunk.start is not None:
@@ -134,7 +143,8 @@ class MySqlCdcReader(SourceReader):
     def _batches(
         self, chunk: Chunk, shape: TableShape, rows: Sequence[tuple[object, ...]]
     ) -> Iterator[list[ColumnBatch]]:
-        settings, length, count = self._settings, len(rows), self._settings.fetch_rows
+        settings, length = self.settings_of(chunk.table), len(rows)
+        count = settings.fetch_rows
         values = list(zip(*rows, strict=True))
         columns = [
             snapshot_column(values[place], shape.columns[column.name], column.type, settings.time_zone)
@@ -146,10 +156,12 @@ class MySqlCdcReader(SourceReader):
     def _restored(self, chunk: Chunk, rows: Sequence[FormerRow]) -> ColumnBatch:
         """Return rows that a chunk had."""
         images = [row.image for row in rows if row.image is not None]
-        columns = logged_columns(self._settings, rows[0].event, images)
-        return captured_batch(self._settings, columns, len(images), names_of(chunk.table))
+        settings = self.settings_of(chunk.table)
+        columns = logged_columns(settings, rows[0].event, images)
+        return captured_batch(settings, columns, len(images), names_of(chunk.table))
 
-    def _shape(self, table: str) -> TableShape:
+    def shape_of(self, table: str) -> TableShape:
+        """Return a table as the server has it."""
         if table not in self._shapes:
             database, _, name = table.partition(".")
             found = table_shape(self._connected(), database, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
@@ -73,6 +74,21 @@ class CdcSettings(CaptureSettings):
     def is_bounded(self) -> bool:
         """Whether only the snapshot is read."""
         return self.startup == "snapshot"
+
+
+def server_ids(text: str) -> tuple[int, int] | None:
+    """Return a number, or the ends of a range such as `5400-5408`; None for an empty text.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", text.strip())
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 0 < first <= last < 2**32:
+        raise ValueError(f"a server id is a number such as '5400', or a range such as '5400-5408', found {text!r}")
+    return first, last
 
 
 def names_of(table: str) -> Mapping[str, str]:

@@ -80,13 +80,18 @@ _KEY_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ColumnShape:
-    """A column: its type by name, the whole type, what of it must not change, and whether it is NOT NULL."""
+    """A column: its type by name, the whole type, what of it must not change, whether it is NOT NULL, and digits.
+
+    Attributes:
+        digits: Digits in all and after the point of DECIMAL; of a second of times, and bits of BIT.
+    """
 
     name: str
     type_name: str
     whole_type: str
     signature: str
     is_required: bool
+    digits: tuple[int, int]
 
     @property
     def allowed(self) -> tuple[type[t.DataType], ...]:
@@ -164,7 +169,8 @@ def _column(row: Sequence[object]) -> ColumnShape:
         signature = ""
     if "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper():
         signature = GENERATED
-    return ColumnShape(name, type_name, whole, signature, nullable == "NO")
+    digits = (precision or fraction, scale)
+    return ColumnShape(name, type_name, whole, signature, nullable == "NO", digits)
 
 
 def check_columns(settings: CdcSettings, shape: TableShape) -> None:

@@ -18,7 +18,7 @@ from firesteel.connectors.cdc.options import (
     is_append_only,
     reading_options,
 )
-from firesteel.connectors.mysql_cdc.settings import CdcSettings, Server, StartOffset
+from firesteel.connectors.mysql_cdc.settings import CdcSettings, Server, StartOffset, server_ids
 from firesteel.connectors.mysql_cdc.source import MySqlCdcSource
 from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import ALL_KINDS, INSERT_ONLY, ResolvedTable, ScanRequest, check_metadata
@@ -130,14 +130,12 @@ class MySqlCdcTable:
         return rf"(?:{options.text('database-name')})\.(?:{options.text('table-name')})"
 
     def _server_ids(self) -> tuple[int, int] | None:
-        text = self._options.text("server-id")
-        if not text:
-            return None
-        found = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", text.strip())
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-        if not 0 < first <= last < 2**32:
-            raise self._options.invalid("server-id", "a number such as '5400', or a range such as '5400-5408'")
-        return first, last
+        try:
+            return server_ids(self._options.text("server-id"))
+        except ValueError:
+            raise self._options.invalid(
+                "server-id", "a number such as '5400', or a range such as '5400-5408'"
+            ) from None
 
     def _offset(self) -> StartOffset:
         options = self._options
