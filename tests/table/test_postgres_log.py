@@ -60,18 +60,18 @@ def settings_of(postgres: Server) -> CdcSettings:
 def test_a_commit_behind_the_end_of_a_range_comes_with_the_next_one(postgres: Server) -> None:
     settings = settings_of(postgres)
     with closing(connect(settings.address)) as connection:
-        start = prepare(settings, connection)
+        start = prepare([settings], connection)
         log = Log({"public.numbers": KnownTable(table_shape(connection, settings.address).signature, ["n"])})
     page = commit_at_a_page(postgres, 7)
     postgres.execute("INSERT INTO numbers VALUES (8)")
     end = page + 2 * PAGE
-    with closing(LogReader(settings, log, start)) as reader:
-        found = [[texts for _, texts, _ in reader.read(stop)] for stop in (page + 8, page + 16, page + 48, end)]
+    with closing(LogReader(settings, [settings], log, start)) as reader:
+        found = [[change.texts for change in reader.read(stop)] for stop in (page + 8, page + 16, page + 48, end)]
     assert found == [[], [], [["7"]], [["8"]]]
     # A slot that a checkpoint has advanced to such an end still has the commit.
     request = CommitRequest("job", "source", 0, 0, {log.split_id: page + 8})
     SlotCommitter(replace(settings, kept_checkpoints=0)).commit([request])
     with closing(connect(settings.address)) as connection:
         assert require_slot(settings, connection) == page + 8
-    with closing(LogReader(settings, log, page + 8)) as reader:
-        assert [texts for _, texts, _ in reader.read(end)] == [["7"], ["8"]]
+    with closing(LogReader(settings, [settings], log, page + 8)) as reader:
+        assert [change.texts for change in reader.read(end)] == [["7"], ["8"]]

@@ -17,10 +17,13 @@ from firesteel.datastream.connectors.cdc import (
     JsonDebeziumDeserializationSchema,
     MySqlSource,
     MySqlSourceBuilder,
+    PostgresIncrementalSourceBuilder,
+    PostgresSourceBuilder,
     StartupOptions,
 )
 from firesteel.testing import ManualClock, run_local
 from tests.table.captured_mysql import MySqlServer, mysql_server
+from tests.table.captured_tables import Server, server
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +162,99 @@ def test_what_is_refused(change: Any, reason: str) -> None:
     source = mysql_source(MySqlServer("mysql://127.0.0.1:1/test"), "test.orders")
     with pytest.raises(ValueError, match=reason):
         change(source)
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with server() as found:
+        yield found
+
+
+def postgres_source(postgres: Server, slot: str, *tables: str) -> PostgresIncrementalSourceBuilder:
+    port = int(postgres.options("t")["port"])
+    builder = PostgresSourceBuilder.PostgresIncrementalSource.builder().hostname("127.0.0.1").port(port)
+    builder = builder.database("postgres").schema_list("public").username("tester").password("-").slot_name(slot)
+    return builder.table_list(*tables).deserializer(JsonDebeziumDeserializationSchema()).split_size(2)
+
+
+def test_tables_of_postgresql(postgres: Server, tmp_path: Path) -> None:
+    postgres.execute(
+        "CREATE TABLE orders (id int PRIMARY KEY, amount numeric(10, 2))",
+        "CREATE TABLE item_1 (k int PRIMARY KEY, v text)",
+        "CREATE TABLE other (k int PRIMARY KEY)",
+        "CREATE SCHEMA more",
+        "CREATE TABLE more.item_2 (k int PRIMARY KEY)",
+        "ALTER TABLE orders REPLICA IDENTITY FULL",
+        "ALTER TABLE item_1 REPLICA IDENTITY FULL",
+        "INSERT INTO orders SELECT n, n FROM generate_series(1, 9) AS n",
+        "INSERT INTO item_1 SELECT n, 'é' FROM generate_series(1, 9) AS n",
+        "INSERT INTO more.item_2 VALUES (1)",
+    )
+    source = postgres_source(postgres, "tables", ".*orders, .*item_.*")
+    source = source.debezium_properties({"decimal.handling.mode": "string"}).build()
+    first = shown(elements(source, tmp_path))
+    orders = [("r", "orders", None, {"id": n, "amount": f"{n}.00"}) for n in range(1, 10)]
+    assert sorted(first, key=repr) == [*(("r", "item_1", None, {"k": n, "v": "é"}) for n in range(1, 10)), *orders]
+    postgres.execute(
+        "INSERT INTO orders VALUES (20, 2)",
+        "UPDATE item_1 SET v = 'w' WHERE k = 1",
+        "INSERT INTO other VALUES (1)",
+        "UPDATE orders SET id = 30 WHERE id = 20",
+    )
+    second = elements(source, tmp_path)
+    assert shown(second) == [
+        ("c", "orders", None, {"id": 20, "amount": "2.00"}),
+        ("u", "item_1", {"k": 1, "v": "é"}, {"k": 1, "v": "w"}),
+        ("d", "orders", {"id": 20, "amount": "2.00"}, None),
+        ("c", "orders", None, {"id": 30, "amount": "2.00"}),
+    ]
+    assert json.loads(second[0])["source"] | {"ts_ms": 0} == {
+        "connector": "postgresql", "name": "postgres_cdc_source", "db": "postgres", "schema": "public",
+        "table": "orders", "ts_ms": 0, "snapshot": "false",
+    }  # fmt: skip
+
+
+POSTGRES_VALUES = (
+    ("smallint", "-3", -3),
+    ("double precision", "0.5", 0.5),
+    ("numeric(5, 2)", "-1.28", "gA=="),
+    ("numeric", "2.5", {"scale": 1, "value": "GQ=="}),
+    ("boolean", "true", True),
+    ("date", "'1970-01-11'", 10),
+    ("time", "'01:00:00.000001'", 3_600_000_001),
+    ("timestamp", "'1970-01-01 00:00:01.5'", 1_500_000),
+    ("timestamptz", "to_timestamp(1700000000.25)", "2023-11-14T22:13:20.25Z"),
+    ("uuid", "'00000000-0000-0000-0000-00000000000a'", "00000000-0000-0000-0000-00000000000a"),
+    ("jsonb", """'{"a": 1}'""", '{"a": 1}'),
+    ("bytea", r"'\x00ff'", "AP8="),
+    ("int[]", "'{1,NULL}'", [1, None]),
+    ("text[]", "'{a,b}'", ["a", "b"]),
+)
+
+
+def test_values_of_postgresql(postgres: Server, tmp_path: Path) -> None:
+    columns = ", ".join(f"c{place} {kind}" for place, (kind, _, _) in enumerate(POSTGRES_VALUES))
+    values = ", ".join(text for _, text, _ in POSTGRES_VALUES)
+    postgres.execute(f"CREATE TABLE every (id int PRIMARY KEY, {columns})", f"INSERT INTO every VALUES (1, {values})")
+    source = postgres_source(postgres, "every", "public.every").build()
+    found = elements(source, tmp_path)
+    postgres.execute(f"INSERT INTO every VALUES (2, {values})", "INSERT INTO every (id) VALUES (3)")
+    found += elements(source, tmp_path)
+    expected = {f"c{place}": value for place, (_, _, value) in enumerate(POSTGRES_VALUES)}
+    nulls = dict.fromkeys(expected)
+    assert [after for _, _, _, after in shown(found)] == [{"id": 1} | expected, {"id": 2} | expected, {"id": 3} | nulls]
+
+
+def test_what_postgresql_lacks(postgres: Server, tmp_path: Path) -> None:
+    postgres.execute("CREATE TABLE paid (id int PRIMARY KEY, v money)", "INSERT INTO paid VALUES (1, 1)")
+    with pytest.raises(Exception, match=r"column 'v' of table public.paid .* has the type money, which has no form"):
+        elements(postgres_source(postgres, "paid", "public.paid").build(), tmp_path / "a")
+    with pytest.raises(Exception, match=r"none of the tables of database postgres .* matches"):
+        elements(postgres_source(postgres, "none", "nowhere.paid").build(), tmp_path / "b")
+    with pytest.raises(ValueError, match="the plugin must be pgoutput"):
+        postgres_source(postgres, "plugin", "public.paid").decoding_plugin_name("decoderbufs")
+    with pytest.raises(ValueError, match="starts at initial, latest-offset, committed-offset, found earliest-offset"):
+        postgres_source(postgres, "early", "public.paid").startup_options(StartupOptions.earliest()).build()

@@ -67,10 +67,11 @@ def whole_numbers(values: pa.Array) -> list[object]:
 
 def _unscaled(values: pa.Array) -> list[object]:
     scale = values.type.scale
-    return [None if value is None else _base64(_big_endian(int(value.scaleb(scale)))) for value in values.to_pylist()]
+    return [None if value is None else _base64(big_endian(int(value.scaleb(scale)))) for value in values.to_pylist()]
 
 
-def _big_endian(value: int) -> bytes:
+def big_endian(value: int) -> bytes:
+    """Return the shortest big-endian form of an integer with a sign."""
     return value.to_bytes((value if value >= 0 else ~value).bit_length() // 8 + 1, "big", signed=True)
 
 

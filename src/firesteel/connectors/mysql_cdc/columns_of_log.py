@@ -50,6 +50,7 @@ _TYPES: Mapping[int, str] = {
 _BINARY = {"char": "binary", "varchar": "varbinary"}
 _BLOB_SIZES = ("", "tiny", "", "medium", "long")
 _MIDNIGHT = datetime.datetime(1970, 1, 1)
+_SECOND = datetime.timedelta(seconds=1)
 _DAY = datetime.timedelta(days=1)
 
 
@@ -130,7 +131,7 @@ def _converter(column: LogColumn, data_type: t.DataType, zone: ZoneInfo) -> Conv
     if isinstance(data_type, t.BooleanType):
         return lambda value: value != 0
     if name == "time" and isinstance(data_type, t.BigIntType):
-        return microseconds
+        return lambda value: microseconds(_with_true_fraction(value))
     if isinstance(data_type, t.DecimalType):
         return lambda value: Decimal(_year(value) if name == "year" else value)  # type: ignore[arg-type]
     return {"time": time_of, "year": _year, "json": _json_text}.get(name)
@@ -165,6 +166,13 @@ def time_of(value: object) -> datetime.time:
     if not datetime.timedelta() <= value < _DAY:
         raise ValueError(f"{value} is no time of day")
     return (_MIDNIGHT + value).time()
+
+
+def _with_true_fraction(value: object) -> datetime.timedelta:
+    """Return a duration; of a negative one the library has the fraction that is missing to the next second."""
+    assert isinstance(value, datetime.timedelta)
+    fraction = -value % _SECOND
+    return value if value >= datetime.timedelta() or not fraction else value + 2 * fraction - _SECOND
 
 
 def microseconds(value: object) -> int:

@@ -30,12 +30,15 @@ class ChangeReader:
     Args:
         settings: The settings of the source.
         log: The log, with what the table must be.
+
+    Attributes:
+        table: Name of the table.
     """
 
     def __init__(self, settings: CdcSettings, log: Log) -> None:
         self._settings = settings
-        name = settings.address.table_name
-        self._table = table = log.tables[name]
+        self.table = name = settings.address.table_name
+        self._known = table = log.tables[name]
         self._columns = table.columns
         self._late = LateChunks(log.late.get(name, ()), KEY_READERS.get(table.chunk_type, str.encode))
         self._oid = -1
@@ -61,9 +64,9 @@ class ChangeReader:
         names = [column.name for column in relation.columns]
         self._oid = relation.oid
         self._places = [names.index(column.name) for column in self._settings.columns]
-        key = self._settings.primary_key or self._table.primary_key
+        key = self._settings.primary_key or self._known.primary_key
         self._key = [names.index(name) for name in key]
-        self._chunk_place = names.index(self._table.chunk_column) if self._table.chunk_column else None
+        self._chunk_place = names.index(self._known.chunk_column) if self._known.chunk_column else None
         self._has_old_rows = relation.replica_identity == "f"
         known = {column.name for column in relation.columns if column.is_key}
         if not self._has_old_rows and not known.issuperset(key):

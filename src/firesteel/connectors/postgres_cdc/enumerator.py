@@ -20,6 +20,7 @@ from firesteel.connectors.postgres_cdc.replication import ExportedSnapshot, prep
 from firesteel.connectors.postgres_cdc.server import (
     ColumnShape,
     TableShape,
+    captured_tables,
     check_columns,
     chunk_column,
     connect,
@@ -27,7 +28,7 @@ from firesteel.connectors.postgres_cdc.server import (
     psycopg_library,
     table_shape,
 )
-from firesteel.connectors.postgres_cdc.settings import CdcSettings
+from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.functions.splits import Discovered, Known, Split
 
 if TYPE_CHECKING:
@@ -79,31 +80,33 @@ class CdcEnumerator(CaptureEnumerator):
     def begin(self, parallelism: int) -> list[Split]:
         """Prepare the server, and return the splits of the first batches."""
         settings, connection = self._settings, self._connection
-        shape = table_shape(connection, settings.address)
-        check_columns(settings, shape)
-        start = prepare(settings, connection)
+        tables = captured_tables(connection, settings)
+        shapes = {table: table_shape(connection, table.address) for table in tables}
+        for table, shape in shapes.items():
+            check_columns(table, shape)
+        start = prepare(tables, connection)
         self._has_slot = True
         if settings.startup != "initial":
-            known = KnownTable(shape.signature, shape.primary_key)
-            return [self.log_split(Log({settings.address.table_name: known}), start)]
-        return self._chunks(shape)
-
-    def _chunks(self, shape: TableShape) -> list[Split]:
-        column = chunk_column(self._settings, shape)
-        bounds = [None, *([] if column is None else self._bounds(column)), None]
-        name, kind = ("", "") if column is None else (column.name, column.type_name)
-        known, table = KnownTable(shape.signature, shape.primary_key, name, kind), self._settings.address.table_name
+            known = {t.address.table_name: KnownTable(one.signature, one.primary_key) for t, one in shapes.items()}
+            return [self.log_split(Log(known), start)]
+        found = [chunk for table, shape in shapes.items() for chunk in self._chunks(table, shape)]
         at = self._export()
-        pairs = enumerate(pairwise(bounds))
-        chunks = [Chunk(n, table, at.lsn, at.name, start, end, name) for n, (start, end) in pairs]
-        chunks[0] = replace(chunks[0], known=known)
-        return [chunk.split(self._settings.chunk_rows) for chunk in chunks]
+        chunks = [replace(one, number=n, position=at.lsn, snapshot=at.name) for n, one in enumerate(found)]
+        return [chunk.split(settings.chunk_rows) for chunk in chunks]
 
-    def _bounds(self, column: ColumnShape) -> list[str]:
+    def _chunks(self, settings: CdcSettings, shape: TableShape) -> list[Chunk]:
+        """Return the chunks of a table, without numbers and position."""
+        column = chunk_column(settings, shape)
+        bounds = [None, *([] if column is None else self._bounds(settings.address, column)), None]
+        name, kind = ("", "") if column is None else (column.name, column.type_name)
+        known, table = KnownTable(shape.signature, shape.primary_key, name, kind), settings.address.table_name
+        chunks = [Chunk(0, table, 0, start=start, end=end, column=name) for start, end in pairwise(bounds)]
+        return [replace(chunks[0], known=known), *chunks[1:]]
+
+    def _bounds(self, address: Address, column: ColumnShape) -> list[str]:
         """Return the keys that divide the table into chunks of the same size."""
         from psycopg.sql import SQL, Identifier
 
-        address = self._settings.address
         query = SQL(
             "SELECT DISTINCT key FROM (SELECT {0} AS key, row_number() OVER (ORDER BY {0}) AS place FROM {1}) AS keys "
             "WHERE place %% %s = 1 AND place > 1 ORDER BY key"

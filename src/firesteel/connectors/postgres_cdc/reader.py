@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import weakref
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -44,7 +44,11 @@ class CdcReader(SourceReader):
         self._connection: Connection[tuple[object, ...]] | None = None
 
     def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of a chunk, or the changes in a range of the log.
+        """Yield the rows of a chunk, or the changes in a range of the log."""
+        return (batches for _, batches in self.captured(part))
+
+    def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
+        """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
 
         Raises:
             PostgresCdcError: the server does not have them any more, or they are refused.
@@ -54,7 +58,8 @@ class CdcReader(SourceReader):
             if is_log(split_id):
                 yield from self._changes(split_id, part.start, part.end)
             else:
-                yield from self._rows(chunk_of(split_id))
+                chunk = chunk_of(split_id)
+                yield from ((chunk.table, batches) for batches in self._rows(chunk))
         except psycopg_library().Error as error:
             self.close()
             raise PostgresCdcError(f"postgres-cdc: {self._settings.address}: {error}") from error
@@ -62,28 +67,23 @@ class CdcReader(SourceReader):
             self.close()
             raise
 
+    def settings_of(self, table: str) -> CdcSettings:
+        """Return the settings of a table."""
+        return self._settings.of_table(table)
+
     # --- the log -----------------------------------------------------------------------------------------------------
 
-    def _changes(self, split_id: str, start: int, end: int) -> Iterator[list[ColumnBatch]]:
+    def _changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
         if self._log is None or self._log.position != start:
             self.close()
-            self._log = LogReader(self._settings, log_of(split_id), start)
+            log = log_of(split_id)
+            self._log = LogReader(self._settings, [self.settings_of(name) for name in log.tables], log, start)
             weakref.finalize(self, self._log.close)
         changes = self._log.read(end)
         while rows := list(islice(changes, _LOG_ROWS)):
-            kinds, texts, times = zip(*rows, strict=True)
-            yield [self._batch(_columns(texts), len(rows), (kinds, times))]
-
-    def _batch(
-        self, columns: Sequence[pa.Array], length: int, changes: tuple[Sequence[Kind], Sequence[int]] | None = None
-    ) -> ColumnBatch:
-        """Return a batch of rows with kinds and times; without them they are insertions."""
-        settings = self._settings
-        arrays = [
-            column_of(values, column.type, column.name)
-            for values, column in zip(columns, settings.columns, strict=True)
-        ]
-        return captured_batch(settings, arrays, length, settings.address.names, changes)
+            for table, several in groupby(rows, key=lambda row: row.table):
+                _, kinds, texts, times = zip(*several, strict=True)
+                yield table, [_batch(self.settings_of(table), _columns(texts), len(kinds), (kinds, times))]
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class CdcReader(SourceReader):
                     f"postgres-cdc: the snapshot of {self._settings.address} was lost with its session: {error}. "
                     "After a restart, the rest is read from a new one"
                 ) from error
-            yield from self._batches(copied_lines(connection, self._query(chunk)))
+            yield from self._batches(self.settings_of(chunk.table), copied_lines(connection, self._query(chunk)))
 
     def _idle_connection(self) -> Connection[tuple[object, ...]]:
         """Return the connection for chunks, which is no longer in use by the former one."""
@@ -112,7 +112,8 @@ class CdcReader(SourceReader):
     def _query(self, chunk: Chunk) -> Composed:
         from psycopg.sql import SQL, Identifier, Literal
 
-        settings, columns = self._settings, self._settings.columns
+        settings = self.settings_of(chunk.table)
+        columns = settings.columns
         names = SQL(", ").join([Identifier(column.name) for column in columns]) if columns else SQL("1")
         table = Identifier(settings.address.schema, settings.address.table)
         key, conditions = Identifier(chunk.column or "-"), [SQL("{}").format(True)]
@@ -123,12 +124,12 @@ class CdcReader(SourceReader):
         query = SQL("COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv)")
         return query.format(names, table, SQL(" AND ").join(conditions))
 
-    def _batches(self, rows: Iterator[bytes]) -> Iterator[list[ColumnBatch]]:
+    def _batches(self, settings: CdcSettings, rows: Iterator[bytes]) -> Iterator[list[ColumnBatch]]:
         """Yield the rows of a copy, which come one by one."""
-        count = self._settings.fetch_rows
+        count = settings.fetch_rows
         while lines := list(islice(rows, max(count, _COPIED_ROWS - _COPIED_ROWS % count))):
-            columns, length = _parsed(lines, len(self._settings.columns)), len(lines)
-            whole = self._batch(columns, length)
+            columns, length = _parsed(lines, len(settings.columns)), len(lines)
+            whole = _batch(settings, columns, length)
             yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
 
     def close(self) -> None:
@@ -138,6 +139,19 @@ class CdcReader(SourceReader):
         for each in (log, connection):
             if each is not None:
                 each.close()
+
+
+def _batch(
+    settings: CdcSettings,
+    columns: Sequence[pa.Array],
+    length: int,
+    changes: tuple[Sequence[Kind], Sequence[int]] | None = None,
+) -> ColumnBatch:
+    """Return a batch of rows with kinds and times; without them they are insertions."""
+    arrays = [
+        column_of(values, column.type, column.name) for values, column in zip(columns, settings.columns, strict=True)
+    ]
+    return captured_batch(settings, arrays, length, settings.address.names, changes)
 
 
 def _columns(rows: Sequence[Texts]) -> list[pa.Array]:

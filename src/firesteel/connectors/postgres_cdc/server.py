@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ LEFT JOIN pg_type b ON b.oid = t.typbasetype
 LEFT JOIN pg_collation n ON n.oid = a.attcollation
 JOIN pg_database d ON d.datname = current_database()
 WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_NAMES = """
+SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') ORDER BY 1, 2
 """
 _KEY = """
 SELECT a.attname FROM pg_index i
@@ -141,6 +146,24 @@ def table_shape(connection: Connection[tuple[object, ...]], address: Address) ->
         columns = cursor.execute(_COLUMNS, (found[0],)).fetchall()
     key = [str(name) for (name,) in connection.execute(_KEY, (found[0],))]
     return TableShape({column.name: column for column in columns}, key)
+
+
+def captured_tables(connection: Connection[tuple[object, ...]], settings: CdcSettings) -> list[CdcSettings]:
+    """Return the settings of each table: of the one that has an address, or of those whose names match.
+
+    Raises:
+        PostgresCdcError: no name matches.
+    """
+    if not settings.tables:
+        return [settings]
+    names = [f"{schema}.{table}" for schema, table in connection.execute(_NAMES)]
+    found = [settings.of_table(name) for name in names if re.fullmatch(settings.tables, name)]
+    if not found:
+        raise PostgresCdcError(
+            f"postgres-cdc: none of the {settings.address} matches {settings.tables}; there are "
+            f"{', '.join(names[:10]) or 'none'}"
+        )
+    return found
 
 
 def check_columns(settings: CdcSettings, shape: TableShape) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from firesteel.connectors.cdc.settings import CaptureSettings
+from firesteel.connectors.table_connector import Column
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Address:
         return {"table_name": self.table, "schema_name": self.schema, "database_name": self.database}
 
     def __str__(self) -> str:
-        return f"table {self.schema}.{self.table} of database {self.database} at {self.hostname}:{self.port}"
+        table = f"table {self.table_name}" if self.table else "tables"
+        return f"{table} of database {self.database} at {self.hostname}:{self.port}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class CdcSettings(CaptureSettings):
     Attributes:
         address: The table.
         slot: Name of the replication slot.
+        tables: A regular expression (Python syntax) that the whole of `<schema>.<table>` must match, if there may be
+            several tables: those of the address are then empty.
         kept_checkpoints: Number of completed checkpoints before the slot is advanced to one.
         publication: Name of the publication.
         creates_publication: `filtered`, `all_tables` or `disabled`.
@@ -54,6 +58,13 @@ class CdcSettings(CaptureSettings):
 
     address: Address
     slot: str
+    tables: str = ""
     kept_checkpoints: int = 3
     publication: str = "dbz_publication"
     creates_publication: str = "filtered"
+
+    def of_table(self, name: str, columns: tuple[Column, ...] | None = None) -> CdcSettings:
+        """Return the settings of one table, `<schema>.<table>`, with other columns if they are given."""
+        schema, _, table = name.partition(".")
+        address = replace(self.address, schema=schema, table=table)
+        return replace(self, address=address, tables="", columns=self.columns if columns is None else columns)

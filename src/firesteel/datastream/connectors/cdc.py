@@ -7,6 +7,11 @@ from firesteel.connectors.cdc.debezium import (
 )
 from firesteel.connectors.cdc.startup_options import StartupOptions
 from firesteel.connectors.mysql_cdc.stream_source import MySqlSource, MySqlSourceBuilder
+from firesteel.connectors.postgres_cdc.stream_source import (
+    PostgresIncrementalSource,
+    PostgresIncrementalSourceBuilder,
+    PostgresSourceBuilder,
+)
 
 __all__ = [
     "ChangeRecord",
@@ -14,5 +19,8 @@ __all__ = [
     "JsonDebeziumDeserializationSchema",
     "MySqlSource",
     "MySqlSourceBuilder",
+    "PostgresIncrementalSource",
+    "PostgresIncrementalSourceBuilder",
+    "PostgresSourceBuilder",
     "StartupOptions",
 ]
