@@ -20,6 +20,10 @@ class ChangeRecord(NamedTuple):
         after: The row after the change, None for a deletion.
         source: `connector`, `name`, `ts_ms` (time of the change, 0 in a snapshot), `snapshot`, `db`, `schema` and
             `table`; MySQL has no schema.
+
+    Example:
+        >>> ChangeRecord("c", None, {"id": 7}, {"db": "shop", "table": "orders"}).after
+        {'id': 7}
     """
 
     op: str

@@ -24,6 +24,7 @@ class MySqlSource(Source[object]):
     What the server needs, and what is refused, is said of the table connector `mysql-cdc`.
 
     Example:
+        >>> from firesteel.datastream.connectors.cdc import JsonDebeziumDeserializationSchema
         >>> source = (
         ...     MySqlSource.builder()
         ...     .hostname("localhost")

@@ -21,6 +21,7 @@ class PostgresIncrementalSource(Source[object]):
     What the server needs, and what is refused, is said of the table connector `postgres-cdc`.
 
     Example:
+        >>> from firesteel.datastream.connectors.cdc import JsonDebeziumDeserializationSchema, PostgresSourceBuilder
         >>> source = (
         ...     PostgresSourceBuilder.PostgresIncrementalSource.builder()
         ...     .hostname("localhost")
