@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from firesteel.common.typeinfo import TypeInformation, Types
 
@@ -32,7 +32,10 @@ class ChangeRecord(NamedTuple):
     source: Fields
 
 
-class DebeziumDeserializationSchema:
+T_co = TypeVar("T_co", covariant=True)
+
+
+class DebeziumDeserializationSchema(Generic[T_co]):
     """Makes elements of changes. Flink CDC: `DebeziumDeserializationSchema`, whose records are Debezium's.
 
     Example:
@@ -43,16 +46,16 @@ class DebeziumDeserializationSchema:
         [7]
     """
 
-    def deserialize(self, record: ChangeRecord) -> Iterable[object]:
+    def deserialize(self, record: ChangeRecord) -> Iterable[T_co]:
         """Return the elements of a change."""
         raise NotImplementedError(f"{type(self).__name__} has no deserialize(record)")
 
-    def get_produced_type(self) -> TypeInformation[object]:
+    def get_produced_type(self) -> TypeInformation[T_co]:
         """Return the type of the elements: pickled objects."""
         return Types.PICKLED_BYTE_ARRAY()
 
 
-class JsonDebeziumDeserializationSchema(DebeziumDeserializationSchema):
+class JsonDebeziumDeserializationSchema(DebeziumDeserializationSchema[str]):
     """Makes a JSON text of a change, as Debezium does without schemas. Flink CDC: the class of this name.
 
     `ts_ms` is the time of the change and not, as in Debezium, the time when it was read, because a batch that is read
@@ -87,6 +90,6 @@ class JsonDebeziumDeserializationSchema(DebeziumDeserializationSchema):
         }
         return (json.dumps(fields, ensure_ascii=False, separators=(",", ":")),)
 
-    def get_produced_type(self) -> TypeInformation[object]:
+    def get_produced_type(self) -> TypeInformation[str]:
         """Return `Types.STRING()`."""
-        return Types.STRING()  # type: ignore[return-value]
+        return Types.STRING()

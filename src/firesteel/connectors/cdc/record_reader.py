@@ -51,7 +51,7 @@ class RecordReader(SourceReader):
         deserializer: Makes elements of them.
     """
 
-    def __init__(self, reader: CapturingReader, deserializer: DebeziumDeserializationSchema) -> None:
+    def __init__(self, reader: CapturingReader, deserializer: DebeziumDeserializationSchema[object]) -> None:
         self._reader = reader
         self._deserializer = deserializer
 

@@ -25,7 +25,7 @@ class CaptureSourceBuilder:
         self._hostname = self._username = self._password = ""
         self._port = self.default_port
         self._tables: tuple[str, ...] = ()
-        self._deserializer: DebeziumDeserializationSchema | None = None
+        self._deserializer: DebeziumDeserializationSchema[object] | None = None
         self._startup = StartupOptions.initial()
         self._split_size, self._fetch_size = 8096, 1024
         self._timeout_s, self._retries = 30, 3
@@ -56,7 +56,7 @@ class CaptureSourceBuilder:
         self._tables = tuple(one.strip() for each in tables for one in each.split(",") if one.strip())
         return self
 
-    def deserializer(self, deserializer: DebeziumDeserializationSchema) -> Self:
+    def deserializer(self, deserializer: DebeziumDeserializationSchema[object]) -> Self:
         """Set what makes elements of changes."""
         self._deserializer = deserializer
         return self
@@ -130,7 +130,7 @@ class CaptureSourceBuilder:
             raise ValueError(f"{self.connector}: {reason}")
         return self
 
-    def _checked(self, **needed: object) -> DebeziumDeserializationSchema:
+    def _checked(self, **needed: object) -> DebeziumDeserializationSchema[object]:
         """Return the deserializer, after all that is needed was set."""
         given = {"hostname": self._hostname, "username": self._username, "table_list": self._tables, **needed}
         missing = [name for name, value in {**given, "deserializer": self._deserializer}.items() if not value]

@@ -22,6 +22,7 @@ from firesteel.connectors.mysql_cdc.shapes import GENERATED
 
 if TYPE_CHECKING:
     from pymysqlreplication import BinLogStreamReader
+    from pymysqlreplication.event import BinLogEvent
     from pymysqlreplication.row_event import RowsEvent
 
 Image = Mapping[str, object]
@@ -178,21 +179,21 @@ class Binlog:
                 self._note(event, before)
         self.position = end
 
-    def _note(self, event: object, before: int) -> None:
+    def _note(self, event: BinLogEvent, before: int) -> None:
         """Note where transactions begin and end."""
-        kind = event.event_type  # type: ignore[attr-defined]
-        text = event.query if kind == _QUERY else ""  # type: ignore[attr-defined]
+        kind = event.event_type
+        text = event.query if kind == _QUERY else ""
         if kind in _FILE_BEGINS:
             # The library keeps numbers of tables over a crash, after which others have them, if it skips those.
             self._stream.table_map.clear()
         if (kind in GTID_EVENTS or text == "BEGIN") and not self._is_inside:
             self._transaction, self._is_inside, self._has_rows = before, True, False
-        elif kind == _XA_PREPARE and self._has_rows and not event.one_phase:  # type: ignore[attr-defined]
+        elif kind == _XA_PREPARE and self._has_rows and not event.one_phase:
             raise self._refused("the log has a prepared transaction (XA PREPARE), which may be rolled back")
         elif kind in (_XID, _XA_PREPARE) or (kind == _QUERY and text != "BEGIN"):
             self._is_inside = False
             if text not in ("", "COMMIT", "ROLLBACK"):
-                self._check_statement(event.schema, text)  # type: ignore[attr-defined]
+                self._check_statement(event.schema, text)
 
     def _check_statement(self, schema: bytes, text: str) -> None:
         """Refuse statements that change rows, or which rows there are, and that the log has as text alone."""

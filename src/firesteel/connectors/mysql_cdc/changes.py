@@ -72,10 +72,12 @@ class ChangeReader:
         for before, after in rows.rows:
             has_old = before is not None and (is_new is None or is_new(before))
             has_new = after is not None and (is_new is None or is_new(after))
-            moved = has_old and has_new and any(before[name] != after[name] for name in key)  # type: ignore[index]
+            moved = before is not None and after is not None and any(before[name] != after[name] for name in key)
             for kind in kinds_of_change(has_old, has_new, moved, self._settings.is_upsert):
                 found.kinds.append(kind)
-                found.images.append(before if kind in OLD_ROWS else after)  # type: ignore[arg-type]
+                row = before if kind in OLD_ROWS else after
+                assert row is not None
+                found.images.append(row)
                 found.times_ms.append(rows.time_ms)
 
     def _filter(self, rows: LoggedRows) -> Callable[[Image], bool] | None:

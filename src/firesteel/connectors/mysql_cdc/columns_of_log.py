@@ -86,9 +86,9 @@ def key_text(column: LogColumn) -> Callable[[object], object]:
     name = type_name(column)
     if name in ("datetime", "timestamp"):
         digits = getattr(column, "fsp", 0)
-        return lambda value: str(value)[:19] + (f".{value.microsecond:06d}"[: digits + 1] if digits else "")  # type: ignore[attr-defined]
+        return lambda value: _moment_text(value, digits)
     if name == "binary":
-        return lambda value: value.ljust(column.max_length, b"\0")  # type: ignore[attr-defined]
+        return lambda value: _padded(value, column.max_length)
     if name == "decimal":
         return lambda value: format(value, "f")
     if name == "year":
@@ -127,13 +127,13 @@ def _converter(column: LogColumn, data_type: t.DataType, zone: ZoneInfo) -> Conv
     if name == "set":
         return _set(column.set_values, isinstance(data_type, t.ArrayType))
     if name == "binary":
-        return lambda value: value.ljust(column.max_length, b"\0")  # type: ignore[attr-defined]
+        return lambda value: _padded(value, column.max_length)
     if isinstance(data_type, t.BooleanType):
         return lambda value: value != 0
     if name == "time" and isinstance(data_type, t.BigIntType):
         return lambda value: microseconds(_with_true_fraction(value))
     if isinstance(data_type, t.DecimalType):
-        return lambda value: Decimal(_year(value) if name == "year" else value)  # type: ignore[arg-type]
+        return _year_as_decimal if name == "year" else _as_decimal
     return {"time": time_of, "year": _year, "json": _json_text}.get(name)
 
 
@@ -183,7 +183,29 @@ def microseconds(value: object) -> int:
 
 def _year(value: object) -> int:
     """Return a year; the library adds 1900 to the year 0000, and YEAR has no 1900."""
-    return 0 if value == 1900 else int(value)  # type: ignore[call-overload]
+    assert isinstance(value, int)
+    return 0 if value == 1900 else value
+
+
+def _year_as_decimal(value: object) -> Decimal:
+    return Decimal(_year(value))
+
+
+def _as_decimal(value: object) -> Decimal:
+    assert isinstance(value, (int, Decimal))
+    return Decimal(value)
+
+
+def _padded(value: object, length: int) -> bytes:
+    """Return a value of BINARY, of which the log has no zeros at the end."""
+    assert isinstance(value, bytes)
+    return value.ljust(length, b"\0")
+
+
+def _moment_text(value: object, digits: int) -> str:
+    assert isinstance(value, datetime.datetime)
+    fraction = f".{value.microsecond:06d}"[: digits + 1] if digits else ""
+    return f"{value.replace(microsecond=0).isoformat(' ')}{fraction}"
 
 
 def _bit(value: object) -> bool:

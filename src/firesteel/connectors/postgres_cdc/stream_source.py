@@ -40,7 +40,9 @@ class PostgresIncrementalSource(Source[object]):
 
     reading_hints = ReadingHints(units_per_element=UNITS_PER_ROW, open_at_once=1, unit="Bytes")
 
-    def __init__(self, settings: CdcSettings, decimals: str, deserializer: DebeziumDeserializationSchema) -> None:
+    def __init__(
+        self, settings: CdcSettings, decimals: str, deserializer: DebeziumDeserializationSchema[object]
+    ) -> None:
         super().__init__()
         self._settings = settings
         self._decimals = decimals
