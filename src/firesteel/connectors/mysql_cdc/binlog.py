@@ -31,6 +31,7 @@ Image = Mapping[str, object]
 _QUERY, _XID, _XA_PREPARE = 0x02, 0x10, 0x26
 _FILE_BEGINS = frozenset({0x04, 0x0F})
 _SET = 248
+_MIN_WAIT_S = 60.0
 GTID_EVENTS = frozenset({0x21, 0x22, 0xA2})
 _INSERTS, _UPDATES, _DELETES = frozenset({0x17, 0x1E}), frozenset({0x18, 0x1F}), frozenset({0x19, 0x20})
 _REFUSED = {
@@ -81,8 +82,10 @@ def open_stream(settings: CdcSettings, server_id: int, **more: object) -> BinLog
     pymysql_library()
     from pymysqlreplication import BinLogStreamReader
 
+    # What is read is there already, and later the server says that it is alive.
+    wait = {"read_timeout": max(_MIN_WAIT_S, 3 * settings.heartbeat_s)} if settings.heartbeat_s else {}
     return BinLogStreamReader(
-        connection_settings=connection_arguments(settings.server),
+        connection_settings=connection_arguments(settings.server) | wait,
         server_id=server_id,
         filter_non_implemented_events=False,
         enable_logging=False,
