@@ -110,6 +110,7 @@ def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_
     ("change", "reason"),
     [
         ("ALTER TABLE orders ADD COLUMN more int", "column 'more' of test.orders was added"),
+        ("ALTER TABLE orders RENAME COLUMN name TO title", "column 'name' of test.orders was dropped"),
         ("ALTER TABLE orders DROP COLUMN name", "column 'name' of test.orders was dropped"),
         ("ALTER TABLE orders MODIFY name varchar(90)", "column 'name' of test.orders has another type now"),
         ("TRUNCATE TABLE orders", "test.orders was changed by TRUNCATE, and the log does not say which rows"),

@@ -146,6 +146,7 @@ class Binlog:
         self._tables = tables
         self._position = self._transaction = self.position = position
         self._is_inside = self._has_rows = False
+        self._checked: object = None
         file, place = files.file(position)
         names = [name.partition(".") for name in tables]
         self._stream = open_stream(
@@ -155,6 +156,7 @@ class Binlog:
             resume_stream=True,
             log_file=file,
             log_pos=place,
+            freeze_schema=True,  # a table has another number when its columns have changed
             slave_heartbeat=settings.heartbeat_s or None,
             only_schemas=sorted({database for database, _, _ in names}),
             only_tables=sorted({name for _, _, name in names}),
@@ -217,7 +219,12 @@ class Binlog:
                 raise self._refused(f"{what}: {ANEW}")
 
     def _rows(self, table: str, event: RowsEvent) -> Sequence[tuple[Image | None, Image | None]]:
-        self._check_columns(table, event)
+        if event.columns is not self._checked:
+            self._check_columns(table, event)
+            self._checked = event.columns
+        maps = (event.columns_present_bitmap, getattr(event, "columns_present_bitmap2", None))
+        if any(bits is not None and sum(map(int.bit_count, bits)) < len(event.columns) for bits in maps):
+            raise self._refused(f"the log of {table} lacks columns: a session has another binlog_row_image than FULL")
         kind, rows = event.event_type, event.rows
         has_sets = any(column.type == _SET for column in event.columns)
         image = _with_empty_sets if has_sets else _plain
@@ -228,7 +235,7 @@ class Binlog:
         return [(image(row, "before_"), image(row, "after_")) for row in rows]
 
     def _check_columns(self, table: str, event: RowsEvent) -> None:
-        """Check that a table has the columns that it had, and that the event has all of them."""
+        """Check that a table has the columns that it had."""
         known = self._tables[table].columns
         if any(column.name is None for column in event.columns):
             raise self._refused(
@@ -240,9 +247,6 @@ class Binlog:
             if before in (GENERATED, now) or (before == "" and now is not None):
                 continue
             raise self._refused(schema_change(f"{name!r} of {table}", before, now))
-        maps = (event.columns_present_bitmap, getattr(event, "columns_present_bitmap2", None))
-        if any(bits is not None and sum(map(int.bit_count, bits)) < len(event.columns) for bits in maps):
-            raise self._refused(f"the log of {table} lacks columns: a session has another binlog_row_image than FULL")
 
     def _refused(self, what: str) -> MySqlCdcError:
         return MySqlCdcError(f"mysql-cdc: {what}")
