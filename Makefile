@@ -107,8 +107,8 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 kafka-faults: $(STAMP)  ## kill what runs jobs from Kafka to Kafka 60 times (takes half an hour)
 	@$(BIN)/python -m tests.kafka.faults 60
 
-cdc-faults: $(STAMP) databases  ## kill what captures a table of PostgreSQL 40 times, and crash the server (takes 15 minutes)
-	@$(BIN)/python -m tests.table.cdc_faults 40
+cdc-faults: $(STAMP) databases  ## kill what captures a table 40 times each, of PostgreSQL and MariaDB, and crash the server (takes 30 minutes)
+	@$(BIN)/python -m tests.table.cdc_faults postgres 40 && $(BIN)/python -m tests.table.cdc_faults mariadb 40
 
 host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on hosts that share nothing (takes half an hour; as root)
 	@$(BIN)/python -m tests.hosts.faults 40

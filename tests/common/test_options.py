@@ -43,6 +43,7 @@ NOT_LISTED = (
 """Beginnings of options of file systems and deployments, of which Flink has no closed list."""
 
 OPTIONS_OF_TABLES = {
+    "heartbeat.interval",
     "sink.batch.max-size",
     "sink.flush-buffer.size",
     "sink.flush-buffer.timeout",

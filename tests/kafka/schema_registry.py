@@ -12,11 +12,13 @@ from typing import Any
 
 class _Answers(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["schema"]
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = given["schema"]
         if not self.is_allowed():
             return
         if text not in self.server.schemas:
             self.server.schemas.append(text)
+            self.server.kinds[text] = {key: given[key] for key in ("schemaType",) if key in given}
         self.answer(200, {"id": self.server.schemas.index(text)})
 
     def do_GET(self) -> None:
@@ -24,7 +26,8 @@ class _Answers(BaseHTTPRequestHandler):
         if not self.is_allowed():
             return
         if number < len(self.server.schemas):
-            self.answer(200, {"schema": self.server.schemas[number]})
+            text = self.server.schemas[number]
+            self.answer(200, {"schema": text, **self.server.kinds.get(text, {})})
         else:
             self.answer(404, {"error_code": 40403, "message": "Schema not found"})
 
@@ -55,7 +58,7 @@ def running() -> Iterator[Any]:
     requests must have, None for any. The schema with the id 0 is none that a test registers.
     """
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
-        server.schemas, server.asked, server.authorization = ["first"], [], None
+        server.schemas, server.asked, server.authorization, server.kinds = ["first"], [], None, {}
         server.url = f"http://127.0.0.1:{server.server_port}/"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

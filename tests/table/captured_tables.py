@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from firesteel.common.types import RowKind
-from firesteel.connectors.postgres_cdc.enumerator import POLLING_MS
+from firesteel.connectors.cdc.enumerator import POLLING_MS
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
 from firesteel.testing import LocalResult, ManualClock, run_local

@@ -1,7 +1,7 @@
-"""Fault runs of `postgres-cdc`: `python -m tests.table.cdc_faults 5 [seed]`.
+"""Fault runs of `postgres-cdc` and `mysql-cdc`: `python -m tests.table.cdc_faults mariadb 5 [seed]`.
 
-`examples/postgres_cdc.py` keeps totals of a table while it is changed. Processes of the job are killed, and the server
-crashes, which ends all sessions. In the end the totals are those of the table.
+`examples/postgres_cdc.py` or `examples/mysql_cdc.py` keeps totals of a table while it is changed. Processes of the job
+are killed, and the server crashes, which ends all sessions. In the end the totals are those of the table.
 """
 
 from __future__ import annotations
@@ -10,62 +10,36 @@ import contextlib
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
-
-import psycopg
 
 from firesteel.task.checkpoint_metadata import METADATA, checkpoints_in
 from tests.exactly_once.fault_run import OPTIONS
 from tests.exactly_once.processes import KINDS, MARK, processes_of
-from tests.table.captured_tables import Server, server
+from tests.table.cdc_fault_servers import SERVERS, Changed, change
 
-PROGRAM = Path(__file__).parents[2] / "examples/postgres_cdc.py"
 SERVER = "server"
-ROWS, CUSTOMERS = 20_000, 20
 _GIVE_UP_S = 120.0
 _TRUTH = "SELECT customer, count(*), sum(amount) FROM orders GROUP BY customer ORDER BY customer"
 _FOUND = "SELECT customer, orders, amount FROM totals ORDER BY customer"
 
 
-def prepare(postgres: Server) -> None:
-    """Create the tables."""
-    postgres.execute(
-        "CREATE TABLE orders (id bigint PRIMARY KEY, customer int, amount numeric(10, 2))",
-        "ALTER TABLE orders REPLICA IDENTITY FULL",
-        "CREATE TABLE totals (customer int PRIMARY KEY, orders bigint, amount numeric(38, 2))",
-        f"INSERT INTO orders SELECT n, n % {CUSTOMERS}, n % 1000 FROM generate_series(1, {ROWS}) AS n",
-    )
-
-
 @contextlib.contextmanager
-def changing(postgres: Server, seed: int) -> Iterator[None]:
+def changing(database: Changed, seed: int) -> Iterator[None]:
     """Change the table all the time; a crash of the server interrupts it."""
     rng, stopping = random.Random(seed), threading.Event()
 
-    def change(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        while not stopping.wait(0.005):
-            key, other = rng.randrange(ROWS), rng.randrange(ROWS, 10 * ROWS)
-            with connection.transaction():
-                connection.execute("UPDATE orders SET amount = amount + 1 WHERE id BETWEEN %s AND %s + 9", (key, key))
-                connection.execute(
-                    "UPDATE orders SET customer = %s WHERE id = %s", (rng.randrange(CUSTOMERS), key + 20)
-                )
-                connection.execute("DELETE FROM orders WHERE id = %s", (rng.randrange(ROWS),))
-                connection.execute("INSERT INTO orders VALUES (%s, %s, 5) ON CONFLICT DO NOTHING", (other, key % 20))
-
     def run() -> None:
         while not stopping.is_set():
-            with contextlib.suppress(psycopg.Error), psycopg.connect(postgres.url, autocommit=True) as connection:
-                change(connection)
+            with contextlib.suppress(database.lost), database.session() as execute:
+                while not stopping.wait(0.005):
+                    change(execute, rng)
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -79,8 +53,8 @@ def changing(postgres: Server, seed: int) -> Iterator[None]:
 class CdcRun:
     """A run of the program with faults."""
 
-    def __init__(self, postgres: Server, directory: Path, seed: int) -> None:
-        self._postgres = postgres
+    def __init__(self, database: Changed, directory: Path, seed: int) -> None:
+        self._database = database
         self._directory = directory
         self._random = random.Random(seed)
         self._mark = uuid.uuid4().hex
@@ -92,15 +66,13 @@ class CdcRun:
     def _start(self) -> subprocess.Popen[bytes]:
         found = [chk for job in self._checkpoints.iterdir() for chk in checkpoints_in(job)[:1]]
         newest = max(found, key=lambda chk: (chk / METADATA).stat().st_mtime_ns, default=None)
-        at = urlsplit(self._postgres.url)
         options = {**OPTIONS, "execution.checkpointing.dir": str(self._checkpoints)}
         options |= {"restart-strategy.fixed-delay.attempts": "100", "parallelism.default": "2"}
         command = [
             *(sys.executable, "-m", "firesteel", "run"),
             *(part for key, value in options.items() for part in ("-D", f"{key}={value}")),
             *(() if newest is None else ("-s", str(newest))),
-            *(str(PROGRAM), "--host", str(at.hostname), "--port", str(at.port)),
-            *("--user", "tester", "--password", "-", "--chunk", "500"),
+            *(str(self._database.program), *self._database.arguments(), "--chunk", "500"),
         ]
         self.starts += 1
         with (self._directory / "log").open("ab") as log:
@@ -114,9 +86,7 @@ class CdcRun:
     def hit(self, fault: str) -> bool:
         """Let a fault happen; False if there is nothing to hit."""
         if fault == SERVER:
-            # The server ends all sessions and recovers from its log when one of its processes is killed.
-            with contextlib.suppress(psycopg.Error), psycopg.connect(self._postgres.url) as connection:
-                os.kill(connection.info.backend_pid, signal.SIGKILL)
+            self._database.crash()
             return True
         found = KINDS[fault](processes_of(self._mark))
         if found:
@@ -130,32 +100,36 @@ class CdcRun:
         self._process.wait()
 
 
-def run(faults: list[str], seed: int, directory: Path) -> tuple[list[str], int, str]:
+def run(name: str, faults: list[str], seed: int, directory: Path) -> tuple[list[str], int, str]:
     """Run the program; return the faults that hit, how often it was started, and what is wrong."""
     rng = random.Random(seed)
-    with server() as postgres:
-        prepare(postgres)
-        cdc, hit = CdcRun(postgres, directory, seed), []
+    with SERVERS[name]() as database:
+        cdc, hit = CdcRun(database, directory, seed), []
         try:
-            with changing(postgres, seed):
-                _await(cdc, lambda: bool(_query(postgres, "SELECT 1 FROM pg_replication_slots")))
+            with changing(database, seed):
+                _await(cdc, lambda: _found(database, database.has_job))
                 for fault in faults:
                     time.sleep(rng.uniform(0, 4))
                     cdc.go_on()
                     _await(cdc, lambda fault=fault: cdc.hit(fault))  # type: ignore[misc]
                     hit.append(fault)
-                _await(cdc, lambda: bool(_query(postgres, _FOUND)))
-            is_right = _await(cdc, lambda: _query(postgres, _TRUTH) == _query(postgres, _FOUND) != [])
+                _await(cdc, lambda: _rows(database, _FOUND))
+            is_right = _await(cdc, lambda: _rows(database, _TRUTH) == _rows(database, _FOUND) != [])
         finally:
             cdc.end()
-        truth, found = _query(postgres, _TRUTH), _query(postgres, _FOUND)
+        truth, found = _rows(database, _TRUTH), _rows(database, _FOUND)
         return hit, cdc.starts, "" if is_right else f"{truth} != {found}"
 
 
-def _query(postgres: Server, query: str) -> list[object]:
-    with contextlib.suppress(psycopg.OperationalError):
-        return postgres.execute(query)
-    return []
+def _rows(database: Changed, query: str) -> object:
+    return _found(database, lambda: list(database.query(query))) or []
+
+
+def _found(database: Changed, find: Callable[[], object]) -> object:
+    """Return what is found; None while the server is away."""
+    with contextlib.suppress(database.lost):
+        return find()
+    return None
 
 
 def _await(cdc: CdcRun, is_done: object) -> bool:
@@ -170,7 +144,7 @@ def _await(cdc: CdcRun, is_done: object) -> bool:
     return False
 
 
-def main(runs: int, seed: int) -> int:
+def main(name: str, runs: int, seed: int) -> int:
     """Run random faults, and return how many runs were wrong."""
     rng, wrong = random.Random(seed), 0
     kinds = [SERVER, *KINDS]
@@ -178,7 +152,7 @@ def main(runs: int, seed: int) -> int:
         faults = [kinds[number % len(kinds)], *rng.choices(kinds, k=rng.randrange(1, 4))]
         directory = Path(tempfile.mkdtemp(prefix="cdc-faults-"))
         begin_s = time.monotonic()
-        hit, starts, violation = run(faults, rng.randrange(2**32), directory)
+        hit, starts, violation = run(name, faults, rng.randrange(2**32), directory)
         print(
             f"{number}: {hit}, {starts} starts, {time.monotonic() - begin_s:.0f} s, {violation or 'right'}", flush=True
         )
@@ -190,4 +164,5 @@ def main(runs: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(min(1, main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32))))
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(2**32)
+    sys.exit(min(1, main(sys.argv[1], int(sys.argv[2]), seed)))

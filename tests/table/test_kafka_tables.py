@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -102,6 +103,18 @@ def test_an_upsert_table_in_avro_keeps_the_last_row_of_each_key(broker, registry
     if name == "avro-confluent":
         subjects = {path for path in registry.asked if path.startswith("/subjects")}
         assert subjects == {f"/subjects/{topic}-key/versions", f"/subjects/{topic}-value/versions"}
+
+
+@pytest.mark.spark
+def test_json_with_a_registered_schema(broker, registry):
+    t_env, topic = environment(), broker.topic(1)
+    options = {"format": "json-confluent", "json-confluent.url": registry.url}
+    create(t_env, broker, "t", "id INT, name STRING", topic=topic, **options)
+    t_env.execute_sql("INSERT INTO t VALUES (1, 'a')").wait()
+    [message] = broker.read(topic)
+    assert (message.value()[:5], json.loads(message.value()[5:])) == (b"\0\0\0\0\1", {"id": 1, "name": "a"})
+    assert changes(t_env.execute_sql("SELECT id, name FROM t")) == [("+I", 1, "a")]
+    assert registry.asked[0] == f"/subjects/{topic}-value/versions"
 
 
 @pytest.mark.spark

@@ -9,6 +9,16 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns import column_types as t
+from firesteel.connectors.cdc.splits import (
+    Chunk,
+    KnownTable,
+    LateChunks,
+    Log,
+    chunk_of,
+    is_log,
+    log_after,
+    log_of,
+)
 from firesteel.connectors.postgres_cdc.pgoutput import (
     UNCHANGED,
     Begin,
@@ -21,17 +31,13 @@ from firesteel.connectors.postgres_cdc.pgoutput import (
     parse,
 )
 from firesteel.connectors.postgres_cdc.server import lsn_number, lsn_text
-from firesteel.connectors.postgres_cdc.splits import (
-    Chunk,
-    KnownTable,
-    LateChunks,
-    Log,
-    chunk_of,
-    is_log,
-    log_after,
-    log_of,
+from firesteel.connectors.postgres_cdc.text_columns import (
+    KEY_READERS,
+    column_of,
+    is_readable,
+    parse_array,
+    readable_types,
 )
-from firesteel.connectors.postgres_cdc.text_columns import column_of, is_readable, parse_array, readable_types
 
 TABLE = KnownTable({"id": "23/-1"}, ["id"], "id", "int4")
 
@@ -80,21 +86,25 @@ def test_positions_of_the_log() -> None:
 
 
 def test_ids_have_all_of_a_split() -> None:
-    chunk, log = Chunk(3, "0-1-2", 77, "a\"'", None, "id", TABLE), Log(TABLE, ((None, "5", 9),))
+    chunk, log = Chunk(3, "t", 77, "0-1-2", "a\"'", None, "id", TABLE), Log({"t": TABLE}, {"t": [(None, "5", 9)]})
     assert chunk_of(chunk.split_id) == chunk
     assert log_of(log.split_id) == log
     assert [is_log(one.split_id) for one in (chunk, log)] == [False, True]
 
 
 def test_the_log_leaves_out_what_later_chunks_contain() -> None:
-    first = [Chunk(0, "a", 100, None, "10", "id", TABLE), Chunk(1, "a", 100, "10", "20"), Chunk(2, "a", 100, "20")]
-    later = [Chunk(1, "b", 200, "10", "20"), Chunk(2, "b", 200, "20")]
+    first = [
+        Chunk(0, "t", 100, "a", None, "10", "id", TABLE),
+        Chunk(1, "t", 100, "a", "10", "20"),
+        Chunk(2, "t", 100, "a", "20"),
+    ]
+    later = [Chunk(1, "t", 200, "b", "10", "20"), Chunk(2, "t", 200, "b", "20")]
     log, start = log_after([one.split_id for one in (*first, *later)])
-    assert (start, log) == (100, Log(TABLE, [("10", None, 200)]))
-    late = LateChunks(log.late, "int4")
+    assert (start, log) == (100, Log({"t": TABLE}, {"t": [("10", None, 200)]}))
+    late = LateChunks(log.late["t"], KEY_READERS["int4"])
     assert [late.contain(key, 150) for key in ("9", "10", "100")] == [False, True, True]
     assert not late.contain("100", 200)
-    assert log_after([one.split_id for one in first]) == (Log(TABLE, []), 100)
+    assert log_after([one.split_id for one in first]) == (Log({"t": TABLE}), 100)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,7 @@ def test_the_log_leaves_out_what_later_chunks_contain() -> None:
 )
 def test_keys_have_the_order_of_the_server(kind: str, keys: list[str]) -> None:
     for start, end in pairwise(keys):
-        late = LateChunks([(start, end, 9)], kind)
+        late = LateChunks([(start, end, 9)], KEY_READERS[kind])
         assert [late.contain(key, 1) for key in keys] == [key == start for key in keys]
 
 

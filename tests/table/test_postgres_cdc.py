@@ -414,6 +414,6 @@ def test_tables_of_other_kinds_are_refused(postgres: Server, tmp_path: Path) -> 
 
 @pytest.mark.spark
 def test_the_totals_of_the_example_survive_a_crash(tmp_path: Path) -> None:
-    hit, _, violation = cdc_faults.run([cdc_faults.SERVER, "slot"], 1, tmp_path)
+    hit, _, violation = cdc_faults.run("postgres", [cdc_faults.SERVER, "slot"], 1, tmp_path)
     assert hit == [cdc_faults.SERVER, "slot"]
     assert violation == ""

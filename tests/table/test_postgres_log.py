@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from firesteel.columns import column_types as t
+from firesteel.connectors.cdc.splits import KnownTable, Log
 from firesteel.connectors.postgres_cdc.committer import SlotCommitter
 from firesteel.connectors.postgres_cdc.log_reader import LogReader
 from firesteel.connectors.postgres_cdc.replication import prepare, require_slot
 from firesteel.connectors.postgres_cdc.server import connect, lsn_of, table_shape
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.connectors.postgres_cdc.splits import KnownTable, Log
 from firesteel.connectors.table_connector import Column
 from firesteel.functions.connector_base import CommitRequest
 from tests.table.captured_tables import Server, server
@@ -54,24 +54,24 @@ def commit_at_a_page(postgres: Server, number: int) -> int:
 def settings_of(postgres: Server) -> CdcSettings:
     given = postgres.options("numbers")
     address = Address(given["hostname"], int(given["port"]), "tester", "-", "postgres", "public", "numbers")
-    return CdcSettings(address, given["slot.name"], (Column("n", t.IntType()),))
+    return CdcSettings(address=address, slot=given["slot.name"], columns=(Column("n", t.IntType()),))
 
 
 def test_a_commit_behind_the_end_of_a_range_comes_with_the_next_one(postgres: Server) -> None:
     settings = settings_of(postgres)
     with closing(connect(settings.address)) as connection:
-        start = prepare(settings, connection)
-        log = Log(KnownTable(table_shape(connection, settings.address).signature, ["n"]))
+        start = prepare([settings], connection)
+        log = Log({"public.numbers": KnownTable(table_shape(connection, settings.address).signature, ["n"])})
     page = commit_at_a_page(postgres, 7)
     postgres.execute("INSERT INTO numbers VALUES (8)")
     end = page + 2 * PAGE
-    with closing(LogReader(settings, log, start)) as reader:
-        found = [[texts for _, texts, _ in reader.read(stop)] for stop in (page + 8, page + 16, page + 48, end)]
+    with closing(LogReader(settings, [settings], log, start)) as reader:
+        found = [[change.texts for change in reader.read(stop)] for stop in (page + 8, page + 16, page + 48, end)]
     assert found == [[], [], [["7"]], [["8"]]]
     # A slot that a checkpoint has advanced to such an end still has the commit.
     request = CommitRequest("job", "source", 0, 0, {log.split_id: page + 8})
     SlotCommitter(replace(settings, kept_checkpoints=0)).commit([request])
     with closing(connect(settings.address)) as connection:
         assert require_slot(settings, connection) == page + 8
-    with closing(LogReader(settings, log, page + 8)) as reader:
-        assert [texts for _, texts, _ in reader.read(end)] == [["7"], ["8"]]
+    with closing(LogReader(settings, [settings], log, page + 8)) as reader:
+        assert [change.texts for change in reader.read(end)] == [["7"], ["8"]]

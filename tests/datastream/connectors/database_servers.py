@@ -55,9 +55,18 @@ def postgresql(*options: str) -> Iterator[str]:
             yield f"jdbc:{url}"
 
 
+_RESTARTING = ("sh", "-c", 'trap "kill \\$p; wait \\$p; exit" TERM; while :; do "$@" & p=$!; wait $p; done', "sh")
+"""Runs a command again and again until SIGTERM, which it passes on."""
+
+
 @contextmanager
-def mariadb() -> Iterator[str]:
-    """The address of a MariaDB server of our own, as `JdbcSink` wants it."""
+def mariadb(*more: str, is_restarted: bool = False) -> Iterator[str]:
+    """The address of a MariaDB server of our own, as `JdbcSink` wants it.
+
+    Args:
+        more: More options of the server.
+        is_restarted: Whether it is started again when it ends.
+    """
     import pymysql
 
     needs("mariadbd", "mariadb-install-db")
@@ -67,13 +76,13 @@ def mariadb() -> Iterator[str]:
         subprocess.run(command, user=user, cwd=directory, check=True, capture_output=True)
         setup = directory / "setup.sql"
         setup.write_text(
-            "CREATE DATABASE test;\nCREATE USER tester@'%' IDENTIFIED BY 'se&cret';\n"
+            "CREATE DATABASE IF NOT EXISTS test;\nCREATE USER IF NOT EXISTS tester@'%' IDENTIFIED BY 'se&cret';\n"
             "GRANT ALL ON *.* TO tester@'%' WITH GRANT OPTION;\n"
         )
         where = [f"--socket={directory}/socket", f"--pid-file={directory}/pid", f"--port={port}"]
         fast = ["--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=8M", "--skip-name-resolve"]
-        options = [data, "--bind-address=127.0.0.1", f"--init-file={setup}", *where, *fast]
-        command = [_program("mariadbd"), "--no-defaults", *options]
+        options = [data, "--bind-address=127.0.0.1", f"--init-file={setup}", *where, *fast, *more]
+        command = [*(_RESTARTING if is_restarted else ()), _program("mariadbd"), "--no-defaults", *options]
         process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
         at = {"host": "127.0.0.1", "port": port, "user": "tester", "password": "se&cret", "database": "test"}
         with _until_stopped(process, lambda: pymysql.connect(**at).close()):

@@ -53,7 +53,7 @@ _OPTIONS = (
 OPTIONS = dict.fromkeys(
     ("kafka", "upsert-kafka"), OptionTable(("properties.bootstrap.servers",), _OPTIONS, ("properties.",))
 )
-_WITH_SUBJECTS = ("avro-confluent",)
+_WITH_SUBJECTS = ("avro-confluent", "json-confluent", "protobuf-confluent")
 """Formats with an option `subject`, whose default depends on the topic."""
 
 _MAX_DRIFT = "scan.watermark.alignment.max-drift"

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from firesteel.columns.batch import Kind
+from firesteel.connectors.cdc.errors import ANEW, schema_change
+from firesteel.connectors.cdc.row_changes import OLD_ROWS, kinds_of_change
+from firesteel.connectors.cdc.splits import LateChunks, Log
 from firesteel.connectors.postgres_cdc.pgoutput import (
     UNCHANGED,
     PostgresCdcError,
@@ -16,7 +19,7 @@ from firesteel.connectors.postgres_cdc.pgoutput import (
     Unchanged,
 )
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
-from firesteel.connectors.postgres_cdc.splits import LateChunks, Log
+from firesteel.connectors.postgres_cdc.text_columns import KEY_READERS
 
 Texts: TypeAlias = "list[str | None]"
 
@@ -27,13 +30,17 @@ class ChangeReader:
     Args:
         settings: The settings of the source.
         log: The log, with what the table must be.
+
+    Attributes:
+        table: Name of the table.
     """
 
     def __init__(self, settings: CdcSettings, log: Log) -> None:
         self._settings = settings
-        self._table = log.table
-        self._columns = log.table.columns
-        self._late = LateChunks(log.late, log.table.chunk_type)
+        self.table = name = settings.address.table_name
+        self._known = table = log.tables[name]
+        self._columns = table.columns
+        self._late = LateChunks(log.late.get(name, ()), KEY_READERS.get(table.chunk_type, str.encode))
         self._oid = -1
         self._places: list[int] = []
         self._key: list[int] = []
@@ -52,13 +59,14 @@ class ChangeReader:
         found = {column.name: f"{column.type_oid}/{column.modifier}" for column in relation.columns}
         for name in [*self._columns, *found]:
             if found.get(name) != self._columns.get(name):
-                raise PostgresCdcError(_schema_change(self._settings, name, self._columns.get(name), found.get(name)))
+                what = schema_change(f"{name!r} of {address}", self._columns.get(name), found.get(name))
+                raise PostgresCdcError(f"postgres-cdc: {what}")
         names = [column.name for column in relation.columns]
         self._oid = relation.oid
         self._places = [names.index(column.name) for column in self._settings.columns]
-        key = self._settings.primary_key or self._table.primary_key
+        key = self._settings.primary_key or self._known.primary_key
         self._key = [names.index(name) for name in key]
-        self._chunk_place = names.index(self._table.chunk_column) if self._table.chunk_column else None
+        self._chunk_place = names.index(self._known.chunk_column) if self._known.chunk_column else None
         self._has_old_rows = relation.replica_identity == "f"
         known = {column.name for column in relation.columns if column.is_key}
         if not self._has_old_rows and not known.issuperset(key):
@@ -78,15 +86,8 @@ class ChangeReader:
         has_before = before is not None and self._is_new(before, commit_lsn)
         has_after = after is not None and self._is_new(after, commit_lsn)
         moved = old is not None and new is not None and any(old[place] != new[place] for place in self._key)
-        if has_before and has_after and not moved:
-            if not self._settings.is_upsert:
-                yield Kind.UPDATE_BEFORE, self._old_row(change, "an update")
-            yield Kind.UPDATE_AFTER, self._texts(new)
-            return
-        if has_before:
-            yield Kind.DELETE, self._old_row(change, "a deletion")
-        if has_after:
-            yield Kind.INSERT, self._texts(new)
+        for kind in kinds_of_change(has_before, has_after, moved, self._settings.is_upsert):
+            yield kind, self._old_row(change, kind) if kind in OLD_ROWS else self._texts(new)
 
     def _whole(self, change: RowChange) -> TupleData | None:
         """Return the new row with the large values that it shares with the old one."""
@@ -102,8 +103,9 @@ class ChangeReader:
         key = "" if self._chunk_place is None else row[self._chunk_place]
         return not self._late.contain(str(key), commit_lsn)
 
-    def _old_row(self, change: RowChange, what: str) -> Texts:
+    def _old_row(self, change: RowChange, kind: Kind) -> Texts:
         if change.old is None or (change.is_key_only and not self._settings.is_upsert):
+            what = "an update" if kind is Kind.UPDATE_BEFORE else "a deletion"
             raise self._lacks(f"does not have the old row of {what}")
         return self._texts(change.old)
 
@@ -134,14 +136,6 @@ class ChangeReader:
         if self._oid in message.relations:
             raise PostgresCdcError(
                 f"postgres-cdc: {self._settings.address} was truncated, and the log does not say which rows it had. "
-                "Start the job without its savepoint to read the table anew. A publication without truncations, WITH "
+                f"{ANEW.capitalize()}. A publication without truncations, WITH "
                 "(publish = 'insert, update, delete'), leaves them out, as Flink CDC does"
             )
-
-
-def _schema_change(settings: CdcSettings, name: str, before: str | None, now: str | None) -> str:
-    what = "was added" if before is None else "was dropped" if now is None else "has another type now"
-    return (
-        f"postgres-cdc: column {name!r} of {settings.address} {what} since the source began. Schema changes "
-        "are refused: start the job without its savepoint to read the table anew"
-    )

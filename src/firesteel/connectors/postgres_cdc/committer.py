@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from firesteel.connectors.cdc.splits import is_log
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.server import connect, lsn_text, psycopg_library
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
-from firesteel.connectors.postgres_cdc.splits import is_log
 from firesteel.functions.connector_base import CommitRequest, Committer
 
 logger = logging.getLogger(__name__)

@@ -7,11 +7,12 @@ reader and goes on from batch to batch: the server does not decode the log since
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from firesteel.columns.batch import Kind
+from firesteel.connectors.cdc.splits import Log
 from firesteel.connectors.postgres_cdc.changes import ChangeReader, Texts
 from firesteel.connectors.postgres_cdc.pgoutput import (
     Begin,
@@ -24,7 +25,6 @@ from firesteel.connectors.postgres_cdc.pgoutput import (
 from firesteel.connectors.postgres_cdc.replication import require_slot
 from firesteel.connectors.postgres_cdc.server import connect, lsn_text
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
-from firesteel.connectors.postgres_cdc.splits import Log
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -34,11 +34,21 @@ _CHANGES = (
 )
 
 
+class LoggedChange(NamedTuple):
+    """A row of a change: its table, kind, values, and the time of the commit (ms)."""
+
+    table: str
+    kind: Kind
+    texts: Texts
+    time_ms: int
+
+
 class LogReader:
     """A reader of the log from a position.
 
     Args:
         settings: The settings of the source.
+        tables: The settings of each table.
         log: The log.
         position: The LSN to start from.
 
@@ -49,7 +59,7 @@ class LogReader:
         PostgresCdcError: the slot is gone, or was advanced beyond the position.
     """
 
-    def __init__(self, settings: CdcSettings, log: Log, position: int) -> None:
+    def __init__(self, settings: CdcSettings, tables: Sequence[CdcSettings], log: Log, position: int) -> None:
         self._settings = settings
         self.position = position
         self._ahead: list[bytes] = []
@@ -66,13 +76,13 @@ class LogReader:
             self._copy = f"{settings.slot[:50]}_r_{secrets.token_hex(4)}"
             copy = "SELECT pg_copy_logical_replication_slot(%s, %s, true)"
             self._connection.execute(copy, (settings.slot, self._copy))
-            self._changes = ChangeReader(settings, log)
+            self._changes = [ChangeReader(table, log) for table in tables]
         except BaseException:
             self.close()
             raise
 
-    def read(self, end: int) -> Iterator[tuple[Kind, Texts, int]]:
-        """Yield the changes of transactions that committed before an LSN: kind, values, and time of the commit (ms).
+    def read(self, end: int) -> Iterator[LoggedChange]:
+        """Yield the changes of transactions that committed before an LSN.
 
         Raises:
             PostgresCdcError: a change is refused.
@@ -88,14 +98,17 @@ class LogReader:
             if commit_lsn >= end:
                 self._ahead.append(data)
             elif isinstance(message, Relation):
-                self._changes.see(message)
+                for changes in self._changes:
+                    changes.see(message)
             elif commit_lsn < start:
                 continue
             elif isinstance(message, RowChange):
-                for kind, texts in self._changes.rows(message, commit_lsn):
-                    yield kind, texts, commit_ms
+                for changes in self._changes:
+                    for kind, texts in changes.rows(message, commit_lsn):
+                        yield LoggedChange(changes.table, kind, texts, commit_ms)
             elif isinstance(message, Truncate):
-                self._changes.check_truncate(message)
+                for changes in self._changes:
+                    changes.check_truncate(message)
         self.position = end
 
     def _messages(self, waiting: list[bytes], end: int) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from firesteel.errors import FiresteelError
+from firesteel.connectors.cdc.errors import CdcError
 
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
@@ -19,7 +19,7 @@ _EPOCH_US = 946_684_800_000_000
 """PostgreSQL's epoch, the year 2000, in microseconds since 1970."""
 
 
-class PostgresCdcError(FiresteelError):
+class PostgresCdcError(CdcError):
     """Changes of a PostgreSQL table could not be read."""
 
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.values import to_arrow
+from firesteel.connectors.cdc.column_batches import captured_batch
+from firesteel.connectors.cdc.splits import Chunk, chunk_of, is_log, log_of
 from firesteel.connectors.postgres_cdc.changes import Texts
 from firesteel.connectors.postgres_cdc.log_reader import LogReader
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.server import connect, copied_lines, psycopg_library
-from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.connectors.postgres_cdc.splits import Chunk, chunk_of, is_log, log_of
+from firesteel.connectors.postgres_cdc.settings import CdcSettings
 from firesteel.connectors.postgres_cdc.text_columns import column_of
 from firesteel.functions.source_reading import SourceReader
 from firesteel.functions.splits import SplitRange
@@ -32,24 +29,6 @@ if TYPE_CHECKING:
 
 _LOG_ROWS = 4096
 _COPIED_ROWS = 8192
-_NAMES = ("+I", "-U", "+U", "-D")
-
-METADATA: Mapping[str, t.DataType] = {
-    "table_name": t.VarCharType(2**31 - 1),
-    "schema_name": t.VarCharType(2**31 - 1),
-    "database_name": t.VarCharType(2**31 - 1),
-    "op_ts": t.LocalZonedTimestampType(3),
-    "row_kind": t.VarCharType(2**31 - 1),
-}
-"""Metadata columns by key."""
-
-_VALUES: Mapping[str, Callable[[Address, Kind, int], object]] = {
-    "table_name": lambda address, kind, time_ms: address.table,
-    "schema_name": lambda address, kind, time_ms: address.schema,
-    "database_name": lambda address, kind, time_ms: address.database,
-    "op_ts": lambda address, kind, time_ms: datetime.datetime.fromtimestamp(time_ms / 1000, datetime.UTC),
-    "row_kind": lambda address, kind, time_ms: _NAMES[kind],
-}
 
 
 class CdcReader(SourceReader):
@@ -65,7 +44,11 @@ class CdcReader(SourceReader):
         self._connection: Connection[tuple[object, ...]] | None = None
 
     def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of a chunk, or the changes in a range of the log.
+        """Yield the rows of a chunk, or the changes in a range of the log."""
+        return (batches for _, batches in self.captured(part))
+
+    def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
+        """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
 
         Raises:
             PostgresCdcError: the server does not have them any more, or they are refused.
@@ -75,7 +58,8 @@ class CdcReader(SourceReader):
             if is_log(split_id):
                 yield from self._changes(split_id, part.start, part.end)
             else:
-                yield from self._rows(chunk_of(split_id))
+                chunk = chunk_of(split_id)
+                yield from ((chunk.table, batches) for batches in self._rows(chunk))
         except psycopg_library().Error as error:
             self.close()
             raise PostgresCdcError(f"postgres-cdc: {self._settings.address}: {error}") from error
@@ -83,31 +67,23 @@ class CdcReader(SourceReader):
             self.close()
             raise
 
+    def settings_of(self, table: str) -> CdcSettings:
+        """Return the settings of a table."""
+        return self._settings.of_table(table)
+
     # --- the log -----------------------------------------------------------------------------------------------------
 
-    def _changes(self, split_id: str, start: int, end: int) -> Iterator[list[ColumnBatch]]:
+    def _changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
         if self._log is None or self._log.position != start:
             self.close()
-            self._log = LogReader(self._settings, log_of(split_id), start)
+            log = log_of(split_id)
+            self._log = LogReader(self._settings, [self.settings_of(name) for name in log.tables], log, start)
             weakref.finalize(self, self._log.close)
         changes = self._log.read(end)
         while rows := list(islice(changes, _LOG_ROWS)):
-            kinds, texts, times = zip(*rows, strict=True)
-            yield [self._batch(_columns(texts), kinds, times)]
-
-    def _batch(self, columns: Sequence[pa.Array], kinds: Sequence[Kind] | None, times: Sequence[int]) -> ColumnBatch:
-        """Return a batch of rows; without kinds they are insertions."""
-        settings = self._settings
-        arrays = [
-            column_of(values, column.type, column.name)
-            for values, column in zip(columns, settings.columns, strict=True)
-        ]
-        for key in settings.metadata:
-            value = _VALUES[key]
-            rows = zip([Kind.INSERT] * len(times) if kinds is None else kinds, times, strict=True)
-            arrays.append(to_arrow([value(settings.address, kind, time) for kind, time in rows], METADATA[key]))
-        stored = None if kinds is None or settings.is_append_only else np.array(kinds, np.int8)
-        return ColumnBatch(tuple(arrays), len(times), stored)
+            for table, several in groupby(rows, key=lambda row: row.table):
+                _, kinds, texts, times = zip(*several, strict=True)
+                yield table, [_batch(self.settings_of(table), _columns(texts), len(kinds), (kinds, times))]
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
@@ -124,7 +100,7 @@ class CdcReader(SourceReader):
                     f"postgres-cdc: the snapshot of {self._settings.address} was lost with its session: {error}. "
                     "After a restart, the rest is read from a new one"
                 ) from error
-            yield from self._batches(copied_lines(connection, self._query(chunk)))
+            yield from self._batches(self.settings_of(chunk.table), copied_lines(connection, self._query(chunk)))
 
     def _idle_connection(self) -> Connection[tuple[object, ...]]:
         """Return the connection for chunks, which is no longer in use by the former one."""
@@ -136,7 +112,8 @@ class CdcReader(SourceReader):
     def _query(self, chunk: Chunk) -> Composed:
         from psycopg.sql import SQL, Identifier, Literal
 
-        settings, columns = self._settings, self._settings.columns
+        settings = self.settings_of(chunk.table)
+        columns = settings.columns
         names = SQL(", ").join([Identifier(column.name) for column in columns]) if columns else SQL("1")
         table = Identifier(settings.address.schema, settings.address.table)
         key, conditions = Identifier(chunk.column or "-"), [SQL("{}").format(True)]
@@ -147,12 +124,12 @@ class CdcReader(SourceReader):
         query = SQL("COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv)")
         return query.format(names, table, SQL(" AND ").join(conditions))
 
-    def _batches(self, rows: Iterator[bytes]) -> Iterator[list[ColumnBatch]]:
+    def _batches(self, settings: CdcSettings, rows: Iterator[bytes]) -> Iterator[list[ColumnBatch]]:
         """Yield the rows of a copy, which come one by one."""
-        count = self._settings.fetch_rows
+        count = settings.fetch_rows
         while lines := list(islice(rows, max(count, _COPIED_ROWS - _COPIED_ROWS % count))):
-            columns, length = _parsed(lines, len(self._settings.columns)), len(lines)
-            whole = self._batch(columns, None, [0] * length)
+            columns, length = _parsed(lines, len(settings.columns)), len(lines)
+            whole = _batch(settings, columns, length)
             yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
 
     def close(self) -> None:
@@ -162,6 +139,19 @@ class CdcReader(SourceReader):
         for each in (log, connection):
             if each is not None:
                 each.close()
+
+
+def _batch(
+    settings: CdcSettings,
+    columns: Sequence[pa.Array],
+    length: int,
+    changes: tuple[Sequence[Kind], Sequence[int]] | None = None,
+) -> ColumnBatch:
+    """Return a batch of rows with kinds and times; without them they are insertions."""
+    arrays = [
+        column_of(values, column.type, column.name) for values, column in zip(columns, settings.columns, strict=True)
+    ]
+    return captured_batch(settings, arrays, length, settings.address.names, changes)
 
 
 def _columns(rows: Sequence[Texts]) -> list[pa.Array]:

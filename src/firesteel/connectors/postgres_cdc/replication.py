@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
@@ -12,8 +13,12 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 
-def prepare(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -> int:
+def prepare(tables: Sequence[CdcSettings], connection: Connection[tuple[object, ...]]) -> int:
     """Create what is missing of publication and slot; return the LSN from which the slot has changes.
+
+    Args:
+        tables: The settings of each table.
+        connection: A connection.
 
     Raises:
         PostgresCdcError: the server does not decode its log, or one of the two is missing and must not be created.
@@ -21,7 +26,9 @@ def prepare(settings: CdcSettings, connection: Connection[tuple[object, ...]]) -
     level = connection.execute("SHOW wal_level").fetchone()
     if level != ("logical",):
         raise PostgresCdcError(f"postgres-cdc: the server has wal_level = {level and level[0]}; logical is needed")
-    _publish(settings, connection)
+    settings = tables[0]
+    for table in tables:
+        _publish(table, connection)
     if find_slot(settings, connection) is None:
         if settings.startup == "committed-offset":
             raise PostgresCdcError(

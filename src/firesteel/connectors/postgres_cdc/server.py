@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.connectors.postgres_cdc.splits import KEY_READERS
-from firesteel.connectors.postgres_cdc.text_columns import SESSION, is_readable, readable_types
+from firesteel.connectors.postgres_cdc.text_columns import KEY_READERS, SESSION, is_readable, readable_types
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,6 +34,10 @@ LEFT JOIN pg_type b ON b.oid = t.typbasetype
 LEFT JOIN pg_collation n ON n.oid = a.attcollation
 JOIN pg_database d ON d.datname = current_database()
 WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_NAMES = """
+SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') ORDER BY 1, 2
 """
 _KEY = """
 SELECT a.attname FROM pg_index i
@@ -144,6 +148,24 @@ def table_shape(connection: Connection[tuple[object, ...]], address: Address) ->
     return TableShape({column.name: column for column in columns}, key)
 
 
+def captured_tables(connection: Connection[tuple[object, ...]], settings: CdcSettings) -> list[CdcSettings]:
+    """Return the settings of each table: of the one that has an address, or of those whose names match.
+
+    Raises:
+        PostgresCdcError: no name matches.
+    """
+    if not settings.tables:
+        return [settings]
+    names = [f"{schema}.{table}" for schema, table in connection.execute(_NAMES)]
+    found = [settings.of_table(name) for name in names if re.fullmatch(settings.tables, name)]
+    if not found:
+        raise PostgresCdcError(
+            f"postgres-cdc: none of the {settings.address} matches {settings.tables}; there are "
+            f"{', '.join(names[:10]) or 'none'}"
+        )
+    return found
+
+
 def check_columns(settings: CdcSettings, shape: TableShape) -> None:
     """Check that the table has the declared columns.
 
@@ -218,7 +240,7 @@ def lsn_text(number: int) -> str:
 def copied_lines(connection: Connection[tuple[object, ...]], query: Composed) -> Iterator[bytes]:
     """Yield what a COPY sends, row by row.
 
-    psycopg's own loop takes most of the time of a snapshot (benchmarks/bench_postgres_cdc.py). A connection whose rows
+    psycopg's own loop takes most of the time of a snapshot (benchmarks/bench_cdc.py). A connection whose rows
     were not all read is closed.
 
     Raises:

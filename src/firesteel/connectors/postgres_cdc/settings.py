@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from firesteel.connectors.cdc.settings import CaptureSettings
 from firesteel.connectors.table_connector import Column
-
-UNITS_PER_ROW = 128
-"""Positions of a row: the log is counted in bytes, and chunks as if their rows had this size."""
 
 
 @dataclass(frozen=True)
@@ -29,25 +27,30 @@ class Address:
     timeout_s: int = 30
     retries: int = 3
 
+    @property
+    def table_name(self) -> str:
+        """Schema and name of the table."""
+        return f"{self.schema}.{self.table}"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names that are metadata."""
+        return {"table_name": self.table, "schema_name": self.schema, "database_name": self.database}
+
     def __str__(self) -> str:
-        return f"table {self.schema}.{self.table} of database {self.database} at {self.hostname}:{self.port}"
+        table = f"table {self.table_name}" if self.table else "tables"
+        return f"{table} of database {self.database} at {self.hostname}:{self.port}"
 
 
-@dataclass(frozen=True)
-class CdcSettings:
-    """Settings of a `PostgresCdcSource`.
+@dataclass(frozen=True, kw_only=True)
+class CdcSettings(CaptureSettings):
+    """Settings of a `PostgresCdcSource`. `startup` is `initial`, `latest-offset` or `committed-offset`.
 
     Attributes:
-        columns: The columns to read.
-        metadata: Keys of the metadata columns after these, see `METADATA`.
-        primary_key: Names of the columns of the declared key.
-        startup: `initial`, `latest-offset` or `committed-offset`.
-        is_parallel: Whether the snapshot is divided into chunks.
-        chunk_rows: Number of rows of a chunk.
-        chunk_column: The column by which chunks are divided; empty for the first one of the primary key.
-        fetch_rows: Number of rows of a column batch of the snapshot.
-        is_upsert: Whether updates are encoded without the old row.
-        is_append_only: Whether all changes become insertions.
+        address: The table.
+        slot: Name of the replication slot.
+        tables: A regular expression (Python syntax) that the whole of `<schema>.<table>` must match, if there may be
+            several tables: those of the address are then empty.
         kept_checkpoints: Number of completed checkpoints before the slot is advanced to one.
         publication: Name of the publication.
         creates_publication: `filtered`, `all_tables` or `disabled`.
@@ -55,16 +58,13 @@ class CdcSettings:
 
     address: Address
     slot: str
-    columns: tuple[Column, ...]
-    metadata: tuple[str, ...] = ()
-    primary_key: tuple[str, ...] = ()
-    startup: str = "initial"
-    is_parallel: bool = False
-    chunk_rows: int = 8096
-    chunk_column: str = ""
-    fetch_rows: int = 1024
-    is_upsert: bool = False
-    is_append_only: bool = False
+    tables: str = ""
     kept_checkpoints: int = 3
     publication: str = "dbz_publication"
     creates_publication: str = "filtered"
+
+    def of_table(self, name: str, columns: tuple[Column, ...] | None = None) -> CdcSettings:
+        """Return the settings of one table, `<schema>.<table>`, with other columns if they are given."""
+        schema, _, table = name.partition(".")
+        address = replace(self.address, schema=schema, table=table)
+        return replace(self, address=address, tables="", columns=self.columns if columns is None else columns)

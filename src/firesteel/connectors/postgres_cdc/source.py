@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.connectors.postgres_cdc.settings import UNITS_PER_ROW, CdcSettings
+from firesteel.connectors.cdc.splits import UNITS_PER_ROW
+from firesteel.connectors.postgres_cdc.settings import CdcSettings
 from firesteel.functions.connector_base import Committer, Source
 from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import Kind
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.connectors.cdc.column_batches import METADATA
+from firesteel.connectors.cdc.options import (
+    INCREMENTAL,
+    READING_OPTIONS,
+    UNUSED,
+    connecting,
+    is_append_only,
+    reading_options,
+)
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.postgres_cdc.reader import METADATA
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.source import PostgresCdcSource
 from firesteel.connectors.table_connector import (
@@ -26,8 +34,6 @@ if TYPE_CHECKING:
     from firesteel.connectors.table_connector import Batches
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-_INCREMENTAL = "scan.incremental.snapshot."
-_EVEN = "keys divide the table by counting, whether they are even or not"
 _OTHERWISE = "Debezium is not used; "
 
 OPTIONS = {
@@ -37,28 +43,16 @@ OPTIONS = {
             "port",
             "decoding.plugin.name",
             "changelog-mode",
-            "connect.timeout",
-            "connect.max-retries",
-            "scan.startup.mode",
-            f"{_INCREMENTAL}enabled",
-            f"{_INCREMENTAL}chunk.size",
-            f"{_INCREMENTAL}chunk.key-column",
-            "scan.snapshot.fetch.size",
+            *READING_OPTIONS,
             "scan.lsn-commit.checkpoints-num-delay",
-            "scan.read-changelog-as-append-only.enabled",
             "debezium.publication.name",
             "debezium.publication.autocreate.mode",
         ),
         unused={
             "heartbeat.interval.ms": "positions follow the log of the server even if the table does not change",
+            **UNUSED,
             "connect.pool.size": "a subtask has one connection at a time",
-            "connection.pool.size": "a subtask has one connection at a time",
-            "chunk-meta.group.size": "chunks are part of checkpoints and are not sent in messages",
-            f"{_INCREMENTAL}unbounded-chunk-first.enabled": "all chunks have the same number of rows",
-            f"{_INCREMENTAL}backfill.skip": "all chunks are read at one point of the log, so there is nothing to skip",
-            "scan.incremental.close-idle-reader.enabled": "an idle subtask has at most a connection at rest",
-            "chunk-key.even-distribution.factor.upper-bound": _EVEN,
-            "chunk-key.even-distribution.factor.lower-bound": _EVEN,
+            f"{INCREMENTAL}backfill.skip": "all chunks are read at one point of the log, so there is nothing to skip",
             "table-id.include-database": "the source reads one table",
         },
         refused={
@@ -97,11 +91,10 @@ class PostgresCdcTable:
         self._options = options = OPTIONS["postgres-cdc"].read(table.options, "postgres-cdc")
         options.choice("decoding.plugin.name", ("pgoutput",), "pgoutput")
         self._is_upsert = options.choice("changelog-mode", ("all", "upsert"), "all") == "upsert"
-        self._is_append_only = options.flag("scan.read-changelog-as-append-only.enabled")
         if self._is_upsert and not table.primary_key:
             raise ValidationException("'changelog-mode' = 'upsert' needs a PRIMARY KEY")
         kinds = UPSERT if self._is_upsert else ALL_KINDS
-        self.kinds: frozenset[Kind] = INSERT_ONLY if self._is_append_only else kinds
+        self.kinds: frozenset[Kind] = INSERT_ONLY if is_append_only(options) else kinds
         self._settings(ScanRequest(table.physical_columns))
 
     def _address(self) -> Address:
@@ -109,17 +102,12 @@ class PostgresCdcTable:
         for key in ("schema-name", "table-name"):
             if _NO_NAME.search(options.text(key)):
                 raise options.invalid(key, "one name; regular expressions are not supported")
-        timeout_ms, retries = options.duration_ms("connect.timeout", 30_000), options.number("connect.max-retries", 3)
-        if not timeout_ms:
-            raise options.invalid("connect.timeout", "a duration above zero")
-        if retries < 0:
-            raise options.invalid("connect.max-retries", "an integer of zero or more")
         hostname, username, password, database, schema, name = (
             options.text(key)
             for key in ("hostname", "username", "password", "database-name", "schema-name", "table-name")
         )
-        port, timeout_s = options.positive("port", 5432), -(-timeout_ms // 1000)
-        return Address(hostname, port, username, password, database, schema, name, timeout_s, retries)
+        port = options.positive("port", 5432)
+        return Address(hostname, port, username, password, database, schema, name, *connecting(options))
 
     def _settings(self, request: ScanRequest) -> CdcSettings:
         options = self._options
@@ -130,22 +118,17 @@ class PostgresCdcTable:
         if kept < 0:
             raise options.invalid("scan.lsn-commit.checkpoints-num-delay", "an integer of zero or more")
         modes = ("filtered", "all_tables", "disabled")
+        startup = options.choice("scan.startup.mode", ("initial", "latest-offset", "committed-offset"), "initial")
         return CdcSettings(
-            self._address(),
-            slot,
-            request.columns,
-            tuple(key for key, _ in request.metadata),
-            self._table.primary_key,
-            options.choice("scan.startup.mode", ("initial", "latest-offset", "committed-offset"), "initial"),
-            options.flag(f"{_INCREMENTAL}enabled"),
-            options.positive(f"{_INCREMENTAL}chunk.size", 8096),
-            options.text(f"{_INCREMENTAL}chunk.key-column"),
-            options.positive("scan.snapshot.fetch.size", 1024),
-            self._is_upsert,
-            self._is_append_only,
-            kept,
-            options.text("debezium.publication.name", "dbz_publication"),
-            options.choice("debezium.publication.autocreate.mode", modes, "filtered"),
+            address=self._address(),
+            slot=slot,
+            primary_key=self._table.primary_key,
+            startup=startup,
+            is_upsert=self._is_upsert,
+            kept_checkpoints=kept,
+            publication=options.text("debezium.publication.name", "dbz_publication"),
+            creates_publication=options.choice("debezium.publication.autocreate.mode", modes, "filtered"),
+            **reading_options(options, request, is_parallel=False),
         )
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:

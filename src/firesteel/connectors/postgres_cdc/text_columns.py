@@ -12,12 +12,20 @@ import pyarrow.compute as pc
 from firesteel.columns import column_types as t
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.connectors.cdc.splits import KeyReader
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.errors import FiresteelError
 
 SESSION = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres", "extra_float_digits": "1",
            "bytea_output": "hex"}  # fmt: skip
 """Settings of a session by which it writes values in the form that is read here."""
+
+KEY_READERS: Mapping[str, KeyReader] = {
+    **dict.fromkeys(("int2", "int4", "int8"), int),
+    "numeric": lambda text: Decimal("Infinity") if text == "NaN" else Decimal(text),
+    **dict.fromkeys(("uuid", "text", "varchar"), str.encode),
+}
+"""Types by whose values a table is divided into chunks: how their order is found out here."""
 
 _TEXT = (t.CharType, t.VarCharType)
 _WHOLE = (t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)

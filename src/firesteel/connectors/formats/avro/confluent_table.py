@@ -10,21 +10,20 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.column_records import AvroFormat, parsed_schema, problem
 from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, shape, without_null
-from firesteel.connectors.formats.avro.registry import SchemaRegistry, split_message, wire_message
+from firesteel.connectors.formats.avro.registry import SchemaRegistry
 from firesteel.connectors.formats.avro.schemas import AvroSchema
+from firesteel.connectors.formats.schema_registry import (
+    CONFIGS,
+    PROPERTIES,
+    client_configs,
+    split_message,
+    wire_message,
+)
 from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.table_options import Options
 
 _NAME = "avro-confluent"
 _FALLBACK = "schema-registry."
-_PROPERTIES = "properties."
-_CONFIGS = {
-    "basic-auth.credentials-source": "basic.auth.credentials.source",
-    "basic-auth.user-info": "basic.auth.user.info",
-    "bearer-auth.credentials-source": "bearer.auth.credentials.source",
-    "bearer-auth.token": "bearer.auth.token",
-}
-"""Options and the properties of the registry's client that they set."""
 
 
 def make(columns: Columns, options: Options) -> AvroConfluentMessages:
@@ -39,7 +38,7 @@ def make(columns: Columns, options: Options) -> AvroConfluentMessages:
     older = options.below(_FALLBACK, options.owner).values
     newer = {key: value for key, value in options.values.items() if not key.startswith(_FALLBACK)}
     options = Options({**older, **newer}, options.owner)
-    options.check(("url",), ("schema", "subject", *_CONFIGS), (_PROPERTIES,))
+    options.check(("url",), ("schema", "subject", *CONFIGS), (PROPERTIES,))
     return AvroConfluentMessages(columns, options)
 
 
@@ -49,10 +48,8 @@ class AvroConfluentMessages(AvroFormat):
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options, _schema(columns, options))
         self._subject = options.values.get("subject")
-        configs = options.below(_PROPERTIES, options.owner).values
-        configs |= {_CONFIGS[key]: value for key, value in options.values.items() if key in _CONFIGS}
         try:
-            self._registry = SchemaRegistry(options.text("url"), configs)
+            self._registry = SchemaRegistry(options.text("url"), client_configs(options))
         except ValueError as error:
             raise ValidationException(str(error)) from error
         # The schema in the options must match all columns.

@@ -14,6 +14,7 @@ from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.table_options import Options
 
 if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
     from google.protobuf.message import Message
 
 _CLASS, _IGNORE, _DEFAULTS, _NULL = (
@@ -47,6 +48,11 @@ class ProtobufFormat(RowFormat):
         self._null_text = options.text(_NULL)
         self._class = _message_class(options)
         self._make_fields()
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The description of the message."""
+        return self._class.DESCRIPTOR
 
     def _make_fields(self) -> None:
         known = self._class.DESCRIPTOR.fields_by_name

@@ -1,0 +1,224 @@
+"""Snapshot and log of `postgres-cdc` and `mysql-cdc`, against loops over the rows of the same table.
+
+python benchmarks/bench_cdc.py postgres|mysql [rows]
+
+The source is read in this process, as a subtask reads it, up to column batches. The server is one of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import harness
+import psycopg
+import pymysql
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from firesteel.columns import column_types as t
+from firesteel.connectors.cdc.splits import UNITS_PER_ROW
+from firesteel.connectors.mysql_cdc.settings import CdcSettings as MySqlSettings
+from firesteel.connectors.mysql_cdc.settings import Server as MySqlAddress
+from firesteel.connectors.mysql_cdc.source import MySqlCdcSource
+from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
+from firesteel.connectors.postgres_cdc.source import PostgresCdcSource
+from firesteel.connectors.table_connector import Column
+from firesteel.functions.connector_base import Source
+from firesteel.functions.source_reading import SourceReaderContext
+from firesteel.functions.splits import Known, Split, SplitRange
+from tests.table.captured_mysql import MySqlServer, mysql_server
+from tests.table.captured_tables import Server, server
+
+COLUMNS = {
+    "id": t.BigIntType(),
+    "customer": t.IntType(),
+    "amount": t.DecimalType(10, 2),
+    "name": t.VarCharType(100),
+    "at": t.TimestampType(6),
+}
+READ = {"columns": tuple(Column(name, kind) for name, kind in COLUMNS.items()), "is_parallel": True, "fetch_rows": 8192}
+TRANSACTION = 1000
+
+
+class Database(Protocol):
+    """A server with a table `orders`."""
+
+    title: str
+
+    def create(self, rows: int) -> None:
+        """Create the table."""
+
+    def source(self, slot: str) -> Source:
+        """The source; PostgreSQL needs a slot."""
+
+    def plain(self) -> Mapping[str, Callable[[], int]]:
+        """Ways to read the table without the source; each returns the number of rows."""
+
+    def execute(self, *statements: str) -> object:
+        """Run statements."""
+
+
+class Postgres:
+    title = "PostgreSQL"
+
+    def __init__(self, postgres: Server) -> None:
+        self._postgres = postgres
+        self.execute = postgres.execute
+
+    def create(self, rows: int) -> None:
+        self.execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY, customer int, amount numeric(10, 2), name text, at timestamp)",
+            "INSERT INTO orders SELECT n, n % 1000, n % 100000 / 100.0, 'name of ' || n, timestamp '2024-01-01' + "
+            f"n * interval '1 s' FROM generate_series(1, {rows}) AS n",
+            "VACUUM ANALYZE orders",
+            "ALTER TABLE orders REPLICA IDENTITY FULL",
+        )
+
+    def source(self, slot: str) -> Source:
+        given = self._postgres.options("orders")
+        address = Address(given["hostname"], int(given["port"]), "tester", "-", "postgres", "public", "orders")
+        return PostgresCdcSource(CdcSettings(address=address, slot=slot, **READ))
+
+    def plain(self) -> Mapping[str, Callable[[], int]]:
+        def selected() -> int:
+            with psycopg.connect(self._postgres.url) as connection, connection.cursor("rows") as cursor:
+                cursor.itersize = 8192
+                return sum(1 for _ in cursor.execute("SELECT * FROM orders"))
+
+        def copied() -> int:
+            copy = "COPY orders TO STDOUT"
+            with psycopg.connect(self._postgres.url) as connection, connection.cursor().copy(copy) as lines:
+                return sum(1 for _ in lines)
+
+        return {"SELECT with a cursor, to tuples": selected, "COPY, to lines that nobody reads": copied}
+
+
+class MariaDb:
+    title = "MariaDB"
+
+    def __init__(self, mysql: MySqlServer) -> None:
+        self._mysql = mysql
+        self.execute = mysql.execute
+
+    def create(self, rows: int) -> None:
+        self.execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY, customer int, amount decimal(10, 2), name varchar(100), "
+            "at datetime(6))",
+            "INSERT INTO orders SELECT seq, seq % 1000, seq % 100000 / 100, concat('name of ', seq), "
+            f"'2024-01-01' + interval seq second FROM seq_1_to_{rows}",
+            "FLUSH BINARY LOGS",
+        )
+
+    def source(self, slot: str) -> Source:
+        server = MySqlAddress("127.0.0.1", self._mysql.port, "tester", "se&cret")
+        return MySqlCdcSource(MySqlSettings(server=server, tables=r"test\.orders", **READ))
+
+    def plain(self) -> Mapping[str, Callable[[], int]]:
+        def selected() -> int:
+            with closing(self._mysql.connect()) as connection:
+                cursor = connection.cursor(pymysql.cursors.SSCursor)
+                cursor.execute("SELECT * FROM orders")
+                return sum(1 for _ in cursor)
+
+        return {"SELECT with a cursor, to tuples": selected}
+
+
+@contextmanager
+def postgres() -> Iterator[Database]:
+    with server() as found:
+        yield Postgres(found)
+
+
+@contextmanager
+def mysql() -> Iterator[Database]:
+    with mysql_server() as found:
+        yield MariaDb(found)
+
+
+def seconds(action: Callable[[], int], expected: int) -> float:
+    """The best of three runs, each of which must return the number of rows."""
+    found = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        rows = action()
+        assert rows == expected, (rows, expected)
+        found.append(time.perf_counter() - begin)
+    return min(found)
+
+
+def read(reader, split: Split, start: int, end: int) -> int:
+    return sum(len(batch) for chunk in reader.read(SplitRange(split, start, end)) for batch in chunk)
+
+
+def opened(source: Source):
+    return source.create_enumerator({}), source.create_reader(SourceReaderContext(0, {}))
+
+
+def snapshot(source: Source) -> int:
+    enumerator, reader = opened(source)
+    rows, keys, first = 0, set(), True
+    while True:
+        splits, _ = enumerator.discover(1, Known(keys, {}, is_first=first))
+        first = False
+        if any(split.grows for split in splits):
+            return rows
+        rows += sum(read(reader, split, split.start, split.end) for split in splits)
+        keys |= {split.split_id for split in splits}
+
+
+def log(database: Database, rows: int) -> float:
+    """Return the seconds to read the log of that many updates, in ranges as batches have them."""
+    enumerator, reader = opened(database.source("log"))
+    keys, first = set(), True
+    while True:
+        splits, _ = enumerator.discover(1, Known(keys, {}, is_first=first))
+        first = False
+        if any(split.grows for split in splits):
+            break
+        keys |= {one.split_id for one in splits}
+    (split,) = splits
+    for start in range(0, rows, TRANSACTION):
+        where = f"id BETWEEN {start + 1} AND {start + TRANSACTION}"
+        database.execute(f"UPDATE orders SET amount = amount + 1 WHERE {where}")
+    (end,), _ = enumerator.discover(1, Known(set(), {split.split_id: split}, is_first=False))
+    begin, found, position = time.perf_counter(), 0, split.start
+    while position < end.end:
+        stop = min(end.stop_after(position, 100_000 * UNITS_PER_ROW), end.end)
+        found += read(reader, end, position, stop)
+        position = stop
+    took = time.perf_counter() - begin
+    assert found == 2 * rows, found
+    return took
+
+
+def main(name: str, rows: int) -> None:
+    with {"postgres": postgres, "mysql": mysql}[name]() as database:
+        database.create(rows)
+        figures = {
+            "firesteel, chunks of 8,096 rows, to column batches": seconds(
+                lambda: snapshot(database.source("snapshot")), rows
+            )
+        }
+        figures |= {way: seconds(action, rows) for way, action in database.plain().items()}
+        changes = rows // 5
+        log_s = log(database, changes)
+    own = next(iter(figures.values()))
+    cells = [[way, f"{s:.2f}", f"{rows / s:,.0f}", f"{s / own:.2f}"] for way, s in figures.items()]
+    report = [
+        f"# {name}-cdc", "", f"`python benchmarks/bench_cdc.py {name} {rows}`, one process and one connection.",
+        f"The server is {database.title} on the same machine, without fsync.", "", harness.environment_line(), "",
+        f"## Snapshot of {rows:,} rows of five columns, the best of three runs", "",
+        *harness.table("way | seconds | rows/s | firesteel is times as fast", cells), "",
+        f"## Log of {changes:,} updates in transactions of {TRANSACTION:,}, each an old and a new row", "",
+        f"{log_s:.2f} s: {changes / log_s:,.0f} updates/s.", "",
+    ]  # fmt: skip
+    harness.write_report(f"{name}_cdc", "\n".join(report))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)

@@ -1,0 +1,1 @@
+"""What connectors that capture the changes of tables share, see `docs/decisions/0057-change-data-capture.md`."""
