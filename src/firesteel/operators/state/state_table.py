@@ -168,6 +168,10 @@ class StateTable(DirtyEntries):
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
+    def all_items(self) -> Iterable[tuple[Entry, Stored]]:
+        """Return all entries with their values, also expired ones, while nothing is changed."""
+        return self.data.items()
+
     def take_all(self) -> list[tuple[Entry, Stored]]:
         """Remove all entries, also expired ones, and return them with their values."""
         items = list(self.data.items())
