@@ -14,7 +14,8 @@ import pytest
 
 from firesteel.operators.chain.operator import Operator, OperatorInput, Output, TaskInfo
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
-from firesteel.spark.slot_stacks import dump_threads, forget_process, sample_stacks
+from firesteel.spark.slot_questions import forget_process
+from firesteel.spark.slot_stacks import dump_threads, sample_stacks
 from firesteel.task.stack_server import StackServer, Turns, stack_socket
 
 REQUEST = StackRequest("j", None, 10, 0.01, 100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from firesteel.client.rest_client import TOKEN, RestClusterClient
@@ -27,11 +27,13 @@ class RunningState:
 
     Attributes:
         address: Address of the REST API.
-        token: The bearer token; None uses that of this process's environment, or of this user's JobManager.
+        token: The bearer token; None uses that of this user's JobManager, if it is on this machine.
         job: Id or name of the job.
         operator: The fields of requests that name the operator: `uid` or `uidHash`.
         state: Name of the state.
         configuration: The TLS options of clients.
+        is_own: Whether it is the cluster of the session, for which the token in the environment counts, too. A table
+            must not be able to let a process send that elsewhere.
     """
 
     address: str
@@ -40,20 +42,16 @@ class RunningState:
     operator: Mapping[str, str]
     state: str
     configuration: Mapping[str, str] = field(default_factory=dict)
+    is_own: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        return RunningState, (
-            self.address,
-            self.token,
-            self.job,
-            dict(self.operator),
-            self.state,
-            dict(self.configuration),
-        )
+        # Without the connection that it may have by now.
+        return RunningState, tuple(getattr(self, one.name) for one in fields(self))
 
     @cached_property
     def _client(self) -> RestClusterClient:
-        return RestClusterClient(self.address, self.token or os.environ.get(TOKEN), self.configuration)
+        token = self.token or (os.environ.get(TOKEN) if self.is_own else None)
+        return RestClusterClient(self.address, token, self.configuration)
 
     @cached_property
     def _job_id(self) -> str:

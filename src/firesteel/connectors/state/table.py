@@ -76,9 +76,8 @@ class StateOfJob:
         address = f"{REST_ADDRESS.of(config)}:{REST_PORT.text_in(config) or REST_PORT.default}"
         operator = {"uid": values[_UID]} if _UID in values else {"uidHash": values[_HASH]}
         tls = {key: text for key, text in config.items() if key.startswith(_TLS)}
-        return RunningState(
-            values.get("rest-address", address), values.get("token"), values["job"], operator, values["state"], tls
-        )
+        place = values.get("rest-address", address), values.get("token")
+        return RunningState(*place, values["job"], operator, values["state"], tls, "rest-address" not in values)
 
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether a condition leaves some keys only, which are looked up."""
