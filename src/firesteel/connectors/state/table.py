@@ -73,7 +73,9 @@ class StateOfJob:
 
     def _running_state(self, context: ConnectorContext) -> RunningState:
         values, config = self._options.values, context.config.get_configuration().to_dict()
-        address = f"{REST_ADDRESS.of(config)}:{REST_PORT.text_in(config) or REST_PORT.default}"
+        address = REST_ADDRESS.of(config)
+        if not address.rpartition(":")[2].isdigit():
+            address = f"{address}:{REST_PORT.of(config)}"
         operator = {"uid": values[_UID]} if _UID in values else {"uidHash": values[_HASH]}
         tls = {key: text for key, text in config.items() if key.startswith(_TLS)}
         place = values.get("rest-address", address), values.get("token")

@@ -1,0 +1,202 @@
+"""Point look-ups in the state of a job that runs at full rate: how long they take, and what they cost the job.
+
+    python benchmarks/bench_state_lookups.py [--seconds 15] [--rounds 4] [--backend hashmap]
+
+A JobManager process runs W3 (a count and a sum per key) over numbers without end in two slots. A client in another
+process looks up random keys by REST at a steady rate. A look-up counts from the moment at which it was due.
+Phases with and without look-ups take turns; the rate of the job is that of the records which its keyed vertex has read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import harness
+from workloads import w3_keyed_state
+
+from firesteel.client.rest_client import RestClusterClient
+from firesteel.connectors.state.client import RunningState
+
+RATE = 100
+CLIENTS = 8
+GOAL_MS, GOAL_LOSS = 20.0, 0.05
+SLEEP_S = 0.01
+
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from firesteel.compat import alias_pyflink
+alias_pyflink()
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.functions import FilterFunction
+from workloads import w3_keyed_state
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+numbers = env.from_source(NumberSequenceSource(0, 10**12), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+w3_keyed_state.build(numbers).uid("counter").filter(lambda result: False).print()
+env.execute("w3")
+"""
+TEXT = f"""\
+W3 over numbers without end in two slots: {w3_keyed_state.KEYS:,} keys with a count and a sum, {{backend}} state,
+checkpoints each 10 s. {RATE} look-ups a second of random keys by REST, each from the moment at which it was due.
+"the machine" is how late a thread wakes up that only sleeps, during the same time: so much of the latency is not
+ours. The loss is that of the medians of {{rounds}} phases of {{seconds:g}} s with look-ups and as many without, in turn.
+Goals: {GOAL_MS:g} ms at the 99th percentile, at most {GOAL_LOSS:.0%} of the throughput."""
+
+
+class Job:
+    """The job on a cluster of its own."""
+
+    def __init__(self, directory: Path, backend: str) -> None:
+        environment = {**os.environ, "FIRESTEEL_RUN_DIR": str(directory), "FIRESTEEL_RPC_SECRET": "s" * 32}
+        os.environ["FIRESTEEL_RUN_DIR"] = str(directory)
+        options = {
+            "rest.port": "0",
+            "execution.checkpointing.dir": str(directory / "checkpoints"),
+            "execution.checkpointing.interval": "10 s",
+            "state.backend.type": backend,
+        }
+        command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
+        command += [part for key, value in options.items() for part in ("-D", f"{key}={value}")]
+        log = directory / "jobmanager.log"
+        with log.open("wb") as file:
+            self._process = subprocess.Popen(command, stderr=file, env=environment)
+        while "is ready at" not in log.read_text():
+            time.sleep(0.1)
+        self.address = next(line for line in log.read_text().splitlines() if "is ready at" in line).split("http://")[1]
+        program = directory / "w3.py"
+        program.write_text(PROGRAM)
+        run = [sys.executable, "-m", "firesteel", "run", "-m", self.address, "-d", str(program)]
+        subprocess.run(run, check=True, env=environment, stdout=subprocess.DEVNULL)
+        self._client = RestClusterClient(self.address)
+        [self._job] = self._client.list_jobs()
+
+    def records(self) -> int:
+        """Return the records that the keyed vertex has read."""
+        vertices = self._client.get(f"/jobs/{self._job['jid']}")["vertices"]
+        return int(vertices[-1]["metrics"]["read-records"])
+
+    def rate(self, seconds: float) -> float:
+        """Return the records per second during some seconds, between two reports of the job."""
+        seen: list[tuple[float, int]] = []
+        deadline_s = time.monotonic() + seconds
+        while time.monotonic() < deadline_s:
+            found = self.records()
+            if not seen or found != seen[-1][1]:
+                seen.append((time.monotonic(), found))
+            time.sleep(0.1)
+        (first_s, first), (last_s, last) = seen[1], seen[-1]
+        return (last - first) / (last_s - first_s)
+
+    def end(self) -> None:
+        self._client.cancel(self._job["jid"])
+        time.sleep(2)
+        self._process.terminate()
+        self._process.wait(30)
+
+
+class LookUps:
+    """Looks up random keys at a steady rate until `end`."""
+
+    def __init__(self, job: Job) -> None:
+        self.seconds: list[float] = []
+        self.late: list[float] = []
+        self._states = threading.local()
+        self._job = job
+        self._is_over = threading.Event()
+        self._pool = ThreadPoolExecutor(CLIENTS)
+        self._threads = [threading.Thread(target=self._ask), threading.Thread(target=self._sleep)]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self) -> None:
+        due_s = time.perf_counter()
+        while not self._is_over.is_set():
+            due_s += 1 / RATE
+            time.sleep(max(0.0, due_s - time.perf_counter()))
+            self._pool.submit(self._look_up, due_s)
+
+    def _look_up(self, due_s: float) -> None:
+        if not hasattr(self._states, "state"):
+            self._states.state = RunningState(self._job.address, None, "w3", {"uid": "counter"}, "count and sum")
+            self._states.state.values([0])
+        [value] = self._states.state.values([random.randrange(w3_keyed_state.KEYS)])
+        assert value[0] > 0
+        self.seconds.append(time.perf_counter() - due_s)
+
+    def _sleep(self) -> None:
+        while not self._is_over.is_set():
+            begun_s = time.perf_counter()
+            time.sleep(SLEEP_S)
+            self.late.append(time.perf_counter() - begun_s - SLEEP_S)
+
+    def end(self) -> None:
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
+        self._pool.shutdown()
+
+
+def milliseconds(seconds: list[float]) -> list[str]:
+    ordered = sorted(seconds)
+    return [f"{1000 * ordered[min(int(len(ordered) * part), len(ordered) - 1)]:.1f}" for part in (0.5, 0.95, 0.99, 1)]
+
+
+def measure(seconds: float, rounds: int, backend: str) -> list[str]:
+    rates: dict[str, list[float]] = {"without": [], "with": []}
+    taken: list[float] = []
+    late: list[float] = []
+    with tempfile.TemporaryDirectory() as directory:
+        job = Job(Path(directory), backend)
+        while job.records() < 10 * w3_keyed_state.KEYS:
+            time.sleep(0.5)
+        for _ in range(rounds):
+            rates["without"].append(job.rate(seconds))
+            looking = LookUps(job)
+            time.sleep(5)  # The first look-up makes the view.
+            looking.seconds.clear()
+            looking.late.clear()
+            rates["with"].append(job.rate(seconds))
+            looking.end()
+            taken += looking.seconds
+            late += looking.late
+        job.end()
+    lines = harness.header("latency, ms", "50 %", "95 %", "99 %", "most")
+    lines += [harness.row("look-up", *milliseconds(taken)), harness.row("the machine", *milliseconds(late)), ""]
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    lines += harness.header("look-ups", "records per second")
+    lines += [harness.row(name, f"{medians[name]:,.0f}") for name in rates]
+    loss = 1 - medians["with"] / medians["without"]
+    pairs = [1 - one / other for one, other in zip(rates["with"], rates["without"], strict=True)]
+    lines += ["", f"{len(taken):,} look-ups. Loss: {loss:.1%} (by phase: {', '.join(f'{one:.1%}' for one in pairs)})."]
+    return lines
+
+
+def main() -> None:
+    """Measure, and store the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--backend", choices=["hashmap", "rocksdb"], default="hashmap")
+    options = parser.parse_args()
+    lines = ["# State lookups", "", f"{harness.environment_line()}. {harness.versions_line()}.", ""]
+    lines += [TEXT.format(backend=options.backend, rounds=options.rounds, seconds=options.seconds), ""]
+    lines += measure(options.seconds, options.rounds, options.backend)
+    harness.write_report("State lookups", "\n".join([*lines, ""]))
+
+
+if __name__ == "__main__":
+    main()
