@@ -4,7 +4,8 @@
 
 A JobManager process runs W3 (a count and a sum per key) over numbers without end in two slots. A client in another
 process looks up random keys by REST at a steady rate. A look-up counts from the moment at which it was due.
-Phases with and without look-ups take turns; the rate of the job is that of the records which its keyed vertex has read.
+Phases with and without look-ups take turns; slots note the time after each
+10,000 records.
 """
 
 from __future__ import annotations
@@ -22,19 +23,24 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import harness
+import pipelines  # firesteel under the name of PyFlink
 from workloads import w3_keyed_state
 
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.connectors.state.client import RunningState
+from firesteel.operators.state import served_table
 
 RATE = 100
+SLOTS = pipelines.PARALLELISM
 CLIENTS = 8
 GOAL_MS, GOAL_LOSS = 20.0, 0.05
 SLEEP_S = 0.01
 
+EACH = 10_000
+"""Records after which a slot notes the time."""
+
 PROGRAM = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+import os, sys, time
 from firesteel.compat import alias_pyflink
 alias_pyflink()
 from pyflink.common import Types, WatermarkStrategy
@@ -43,14 +49,26 @@ from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.functions import FilterFunction
 from workloads import w3_keyed_state
 
+
+class Meter(FilterFunction):
+    def open(self, runtime_context):
+        self.file, self.count = open(f"{{sys.argv[1]}}/{{os.getpid()}}", "a", buffering=1), 0
+
+    def filter(self, result):
+        self.count += 1
+        if not self.count % {EACH}:
+            self.file.write(f"{{time.time()}}\\n")
+        return False
+
+
 env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(2)
+env.set_parallelism({SLOTS})
 numbers = env.from_source(NumberSequenceSource(0, 10**12), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
-w3_keyed_state.build(numbers).uid("counter").filter(lambda result: False).print()
+w3_keyed_state.build(numbers).uid("counter").filter(Meter()).print()
 env.execute("w3")
 """
 TEXT = f"""\
-W3 over numbers without end in two slots: {w3_keyed_state.KEYS:,} keys with a count and a sum, {{backend}} state,
+W3 over numbers without end in {SLOTS} slots: {w3_keyed_state.KEYS:,} keys with a count and a sum, {{backend}} state,
 checkpoints each 10 s. {RATE} look-ups a second of random keys by REST, each from the moment at which it was due.
 "the machine" is how late a thread wakes up that only sleeps, during the same time: so much of the latency is not
 ours. The loss is that of the medians of {{rounds}} phases of {{seconds:g}} s with look-ups and as many without, in turn.
@@ -61,7 +79,12 @@ class Job:
     """The job on a cluster of its own."""
 
     def __init__(self, directory: Path, backend: str) -> None:
-        environment = {**os.environ, "FIRESTEEL_RUN_DIR": str(directory), "FIRESTEEL_RPC_SECRET": "s" * 32}
+        environment = {
+            **os.environ,
+            "FIRESTEEL_RUN_DIR": str(directory),
+            "FIRESTEEL_RPC_SECRET": "s" * 32,
+            "PYTHONPATH": str(Path(__file__).parent),
+        }
         os.environ["FIRESTEEL_RUN_DIR"] = str(directory)
         options = {
             "rest.port": "0",
@@ -79,27 +102,26 @@ class Job:
         self.address = next(line for line in log.read_text().splitlines() if "is ready at" in line).split("http://")[1]
         program = directory / "w3.py"
         program.write_text(PROGRAM)
-        run = [sys.executable, "-m", "firesteel", "run", "-m", self.address, "-d", str(program)]
+        self._marks = directory / "marks"
+        self._marks.mkdir()
+        run = [sys.executable, "-m", "firesteel", "run", "-m", self.address, "-d", str(program), str(self._marks)]
         subprocess.run(run, check=True, env=environment, stdout=subprocess.DEVNULL)
         self._client = RestClusterClient(self.address)
         [self._job] = self._client.list_jobs()
 
-    def records(self) -> int:
-        """Return the records that the keyed vertex has read."""
-        vertices = self._client.get(f"/jobs/{self._job['jid']}")["vertices"]
-        return int(vertices[-1]["metrics"]["read-records"])
+    def times(self) -> list[list[float]]:
+        """Return when each slot had processed another `EACH` records."""
+        return [[float(line) for line in path.open() if "\n" in line] for path in self._marks.iterdir()]
 
     def rate(self, seconds: float) -> float:
-        """Return the records per second during some seconds, between two reports of the job."""
-        seen: list[tuple[float, int]] = []
-        deadline_s = time.monotonic() + seconds
-        while time.monotonic() < deadline_s:
-            found = self.records()
-            if not seen or found != seen[-1][1]:
-                seen.append((time.monotonic(), found))
-            time.sleep(0.1)
-        (first_s, first), (last_s, last) = seen[1], seen[-1]
-        return (last - first) / (last_s - first_s)
+        """Return the records per second during some seconds."""
+        begun_s = time.time()
+        time.sleep(seconds)
+        found = 0.0
+        for times in self.times():
+            inside = [one for one in times if one >= begun_s]
+            found += (len(inside) - 1) * EACH / (inside[-1] - inside[0])
+        return found
 
     def end(self) -> None:
         self._client.cancel(self._job["jid"])
@@ -161,19 +183,22 @@ def measure(seconds: float, rounds: int, backend: str) -> list[str]:
     late: list[float] = []
     with tempfile.TemporaryDirectory() as directory:
         job = Job(Path(directory), backend)
-        while job.records() < 10 * w3_keyed_state.KEYS:
-            time.sleep(0.5)
-        for _ in range(rounds):
-            rates["without"].append(job.rate(seconds))
-            looking = LookUps(job)
-            time.sleep(5)  # The first look-up makes the view.
-            looking.seconds.clear()
-            looking.late.clear()
-            rates["with"].append(job.rate(seconds))
-            looking.end()
-            taken += looking.seconds
-            late += looking.late
-        job.end()
+        try:
+            while sum(map(len, job.times())) * EACH < 20 * w3_keyed_state.KEYS:
+                time.sleep(0.5)
+            for _ in range(rounds):
+                rates["without"].append(job.rate(seconds))
+                looking = LookUps(job)
+                time.sleep(5)  # The first look-up makes the view.
+                looking.seconds.clear()
+                looking.late.clear()
+                rates["with"].append(job.rate(seconds))
+                looking.end()
+                taken += looking.seconds
+                late += looking.late
+                time.sleep(served_table.UNUSED_AFTER_S + 5)  # The view goes away.
+        finally:
+            job.end()
     lines = harness.header("latency, ms", "50 %", "95 %", "99 %", "most")
     lines += [harness.row("look-up", *milliseconds(taken)), harness.row("the machine", *milliseconds(late)), ""]
     medians = {name: statistics.median(found) for name, found in rates.items()}

@@ -86,7 +86,7 @@ class KeyedStateBackend:
         self.served: dict[str, ServedTable] = {}
         self._restored: dict[str, Description] = {}
         self._of_subtask: dict[str, Description] = {}
-        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type, is_key=True)}}
         self._undescribed = dict(self._described)
         self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
 
