@@ -51,7 +51,8 @@ SET 'parallelism.default' = '1';
 SELECT n AS found FROM `count` WHERE word = 'b';
 SELECT SUM(n) AS total, COUNT(*) AS words FROM `count`;
 SELECT word AS texts_of, t[2] AS later FROM texts WHERE word IN ('a', 'z');
-CREATE TABLE orders (id STRING, pt AS PROCTIME()) WITH ('connector' = 'filesystem', 'path' = '{orders}', 'format' = 'csv');
+CREATE TABLE orders (id STRING, pt AS PROCTIME()) WITH (
+  'connector' = 'filesystem', 'path' = '{orders}', 'format' = 'csv');
 SELECT id AS joined, n FROM orders JOIN `count` FOR SYSTEM_TIME AS OF orders.pt AS c ON orders.id = c.word;
 """
 

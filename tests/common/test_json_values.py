@@ -64,7 +64,9 @@ def test_each_class_of_types_has_a_case() -> None:
     covered = {next(kind for kind in READERS if isinstance(type_info, kind)) for type_info, _ in CASES}
     assert covered == set(READERS)
     public = {name for name in vars(Types) if not name.startswith("_")}
-    plain = {name for name in public if name not in ("ROW", "ROW_NAMED", "TUPLE", "MAP", "LIST") and "ARRAY" not in name}
+    plain = {
+        name for name in public if name not in ("ROW", "ROW_NAMED", "TUPLE", "MAP", "LIST") and "ARRAY" not in name
+    }
     shown = {repr(type_info) for type_info, _ in CASES}
     assert {repr(getattr(Types, name)()) for name in plain} <= shown
 

@@ -60,8 +60,12 @@ class ServedMachine(RuleBasedStateMachine):
             "value": store.get_state(ValueStateDescriptor("value", Types.LIST(Types.INT()))),
             "list": store.get_list_state(ListStateDescriptor("list", Types.INT())),
             "map": store.get_map_state(MapStateDescriptor("map", Types.INT(), Types.INT())),
-            "reducing": store.get_reducing_state(ReducingStateDescriptor("reducing", extended, Types.PICKLED_BYTE_ARRAY())),
-            "aggregating": store.get_aggregating_state(AggregatingStateDescriptor("aggregating", Collect(), Types.PICKLED_BYTE_ARRAY())),
+            "reducing": store.get_reducing_state(
+                ReducingStateDescriptor("reducing", extended, Types.PICKLED_BYTE_ARRAY())
+            ),
+            "aggregating": store.get_aggregating_state(
+                AggregatingStateDescriptor("aggregating", Collect(), Types.PICKLED_BYTE_ARRAY())
+            ),
         }
         self.batch = 0
         self.version: dict[str, dict[str, Any]] = {}

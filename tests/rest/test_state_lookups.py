@@ -33,7 +33,9 @@ def serving(rest: Rest, *problems: tuple[str, str]) -> list[StateRequest]:
         return tuple(
             StateAnswer(
                 7 + slot,
-                tuple((index, VALUES[str(request.keys[index])]) for index in own if VALUES.get(str(request.keys[index]))),
+                tuple(
+                    (index, VALUES[str(request.keys[index])]) for index in own if VALUES.get(str(request.keys[index]))
+                ),
                 tuple(index for index in own if not VALUES.get(str(request.keys[index]))),
                 "",
                 "",

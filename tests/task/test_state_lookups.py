@@ -168,7 +168,9 @@ def test_a_look_up_that_needs_the_tables_waits_for_the_batch(options: dict[str, 
         (("object", [0, 1, 2, 3]), ("no json", "values of builtins.object cannot be shown as JSON")),
     ],
 )
-def test_wrong_questions_are_named(slots: list[Slot], question: tuple[str, list[Any]], problem: tuple[str, str]) -> None:
+def test_wrong_questions_are_named(
+    slots: list[Slot], question: tuple[str, list[Any]], problem: tuple[str, str]
+) -> None:
     answer = slots[0].ask(*question)
     assert answer["problem"] == problem[0]
     assert answer["about"].startswith(problem[1])

@@ -15,7 +15,6 @@ from firesteel.rest.cluster import Cluster
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import STRING, Answer, Call, Route, Schema
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
-from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
 from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 

@@ -36,8 +36,8 @@ from firesteel.task.python_environment import fetch_artifacts, python_environmen
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stack_server import StackServer, Turns, stack_socket
-from firesteel.task.state_lookups import state_server
 from firesteel.task.stage_server import StageServer, StaleRequestError
+from firesteel.task.state_lookups import state_server
 from firesteel.task.version_store import VersionStore, region_directory
 from firesteel.task.versions import TryIsOverError
 

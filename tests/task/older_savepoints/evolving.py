@@ -58,7 +58,7 @@ class _Evolving(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Any:
         rows = [row.as_dict() for row in self.rows]
-        records = {number: record for number, record in sorted(self.records.items())}
+        records = dict(sorted(self.records.items()))
         yield json.dumps([ctx.get_current_key(), rows, list(records.values()), self.last.value()[1].as_dict()])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
@@ -52,7 +52,7 @@ def _reader(data_type: t.DataType) -> Read:
             return lambda value: None if value is None else [element(item) for item in _list(value)]
         case t.MapType():
             key, item = _reader(data_type.key_type), _reader(data_type.value_type)
-            return lambda value: None if value is None else {key(k): item(v) for k, v in _list(value)}
+            return lambda value: None if value is None else dict(_pairs(value, key, item))
         case t.RowType():
             return _row_reader(data_type)
     raise NotImplementedError(f"states have no values of type {type_text(data_type)}")
@@ -75,6 +75,12 @@ def _list(value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise TypeError
     return value
+
+
+def _pairs(value: Json, key: Read, item: Read) -> Iterator[tuple[Cell, Cell]]:
+    for pair in _list(value):
+        first, second = _list(pair)
+        yield key(first), item(second)
 
 
 def _of(*classes: type) -> Read:

@@ -66,7 +66,11 @@ class RunningState:
         found = [str(one["jid"]) for one in running if one["name"] == self.job]
         if len(found) != 1:
             names = ", ".join(sorted({repr(one["name"]) for one in running})) or "none"
-            many = f"{len(found)} running jobs at {self.address} have" if found else f"no running job at {self.address} has"
+            many = (
+                f"{len(found)} running jobs at {self.address} have"
+                if found
+                else f"no running job at {self.address} has"
+            )
             raise StateReadError(f"{many} the name {self.job!r}; running jobs: {names}")
         return found[0]
 

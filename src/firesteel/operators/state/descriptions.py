@@ -96,7 +96,11 @@ def type_text(type_info: TypeInformation[object] | None, is_key: bool = False) -
         return type_text(type_info.type_info, is_key)
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         fields = tuple(type_text(field, is_key) for field in type_info.get_field_types())
-        return (_ROW, fields, tuple(type_info.get_field_names())) if isinstance(type_info, RowTypeInfo) else (_TUPLE, fields)
+        return (
+            (_ROW, fields, tuple(type_info.get_field_names()))
+            if isinstance(type_info, RowTypeInfo)
+            else (_TUPLE, fields)
+        )
     if isinstance(type_info, MapTypeInfo):
         return "MAP", (type_text(type_info.key_type, is_key=True), type_text(type_info.value_type, is_key))
     if isinstance(type_info, ElementTypeInfo):

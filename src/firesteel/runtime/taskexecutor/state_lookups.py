@@ -1,4 +1,7 @@
-"""Look-ups of keys in the state of a running job, as TaskExecutors answer them (Flink had `KvStateServer` until 1.18)."""
+"""Look-ups of keys in the state of a running job, as TaskExecutors answer them.
+
+Flink had queryable state until 1.18 (`queryablestate.server.KvStateServerHandler`).
+"""
 
 from __future__ import annotations
 

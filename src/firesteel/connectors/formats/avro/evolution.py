@@ -8,14 +8,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from firesteel.connectors.formats.avro.codec import fastavro
 
 if TYPE_CHECKING:
     from firesteel.connectors.formats.avro.schemas import AvroSchema
 
-Schema = Any
+Schema: TypeAlias = "str | list[Schema] | dict[str, Schema]"
 """A schema as fastavro parses it: a name, a list of the types of a union, or a dict."""
 
 _PROMOTIONS = {
@@ -28,7 +28,7 @@ _PROMOTIONS = {
 """The types as which values of a primitive type can be read, too."""
 
 
-def conversion(old: str, new: AvroSchema) -> Callable[[Any], Any] | None:
+def conversion(old: str, new: AvroSchema) -> Callable[[object], object] | None:
     """Return how to convert records of an old schema, given as JSON, to a new one; None if that is not possible.
 
     Example:
@@ -43,13 +43,14 @@ def conversion(old: str, new: AvroSchema) -> Callable[[Any], Any] | None:
         return None
     writer = fastavro().parse_schema(json.loads(old))
 
-    def converted(value: Any) -> Any:
+    def converted(value: object) -> object:
         if value is None:
             return None
         data = io.BytesIO()
         fastavro().schemaless_writer(data, writer, value)
         data.seek(0)
-        return fastavro().schemaless_reader(data, writer, new.parsed)
+        found: object = fastavro().schemaless_reader(data, writer, new.parsed)
+        return found
 
     return converted
 
@@ -83,32 +84,41 @@ class _Resolution:
             return wanted in _PROMOTIONS.get(kind, ())
         match kind:
             case "array":
-                return self.fits(old["items"], new["items"])
+                return self.fits(_of(old, "items"), _of(new, "items"))
             case "map":
-                return self.fits(old["values"], new["values"])
+                return self.fits(_of(old, "values"), _of(new, "values"))
             case "record" | "error":
                 return _same_name(old, new) and self._fields_fit(old, new)
             case "enum":
-                symbols = set(old["symbols"]) <= set(new["symbols"])
-                return _same_name(old, new) and (symbols or "default" in new)
+                known = set(map(str, _of(old, "symbols"))) <= set(map(str, _of(new, "symbols")))
+                return _same_name(old, new) and (known or "default" in new)
             case "fixed":
-                return _same_name(old, new) and old["size"] == new["size"]
+                return _same_name(old, new) and _of(old, "size") == _of(new, "size")
         return _decimal(old) == _decimal(new)
 
     def _fields_fit(self, old: Schema, new: Schema) -> bool:
-        pair = old["name"], new["name"]
+        pair = _name(old), _name(new)
         if pair in self._assumed:
             return True
         self._assumed.add(pair)
-        written = {field["name"]: field["type"] for field in old["fields"]}
-        for field in new["fields"]:
+        written = {_name(field): _of(field, "type") for field in _of(old, "fields")}
+        for field in _of(new, "fields"):
             found = next((written[name] for name in _names_of(field) if name in written), None)
             if found is None:
                 if "default" not in field:
                     return False
-            elif not self.fits(found, field["type"]):
+            elif not self.fits(found, _of(field, "type")):
                 return False
         return True
+
+
+def _of(schema: Schema, part: str) -> Schema:
+    assert isinstance(schema, dict)
+    return schema[part]
+
+
+def _name(schema: Schema) -> str:
+    return str(_of(schema, "name"))
 
 
 def _resolved(schema: Schema, names: dict[str, Schema]) -> Schema:
@@ -122,13 +132,14 @@ def _kind(schema: Schema) -> str:
 
 
 def _names_of(schema: Schema) -> Iterator[str]:
-    yield schema["name"]
-    yield from schema.get("aliases", ())
+    yield _name(schema)
+    if isinstance(schema, dict):
+        yield from map(str, schema.get("aliases", ()))
 
 
 def _same_name(old: Schema, new: Schema) -> bool:
     """Return whether a named type can be read as another one; namespaces may differ, as in Avro for Java."""
-    wanted = old["name"].rpartition(".")[2]
+    wanted = _name(old).rpartition(".")[2]
     return any(name.rpartition(".")[2] == wanted for name in _names_of(new))
 
 

@@ -103,7 +103,7 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
         """Return the kind of the type and its schema, for the descriptions of states."""
         return "AVRO", self.schema.json_schema
 
-    def conversion_from(self, schema: str) -> Callable[[Any], Any] | None:
+    def conversion_from(self, schema: str) -> Callable[[object], object] | None:
         """Return how to convert values of another schema, None if that is not possible.
 
         Args:
