@@ -95,7 +95,7 @@ def load_committables(data: bytes, has_own: bool) -> Any:
 class _Inert:
     """A value of a class that is not imported: it shows its class and what it was made of, and does nothing."""
 
-    _parts: list[Any]
+    _parts: list[object]
 
     def __new__(cls, *arguments: object, **named: object) -> _Inert:
         made = super().__new__(cls)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.hashing import Hashes, row_hashes
@@ -152,7 +152,7 @@ def _in_parts(matches: Iterator[Matches]) -> Iterator[list[Matches]]:
 
 
 class CompleteJoin:
-    """Joins inputs that are complete: indexes the right one and searches it with the left one.
+    """Joins inputs that are complete: indexes the one with fewer rows and searches it with the other.
 
     Args:
         plan: The plan of a join of any kind.
@@ -163,7 +163,6 @@ class CompleteJoin:
         self._plan = plan
         self._emit = context.emit
         self._is_semi = plan.kind in ("SEMI", "ANTI")
-        self._outer = plan.outer
         self._matcher = PairMatcher(plan, context)
 
     def close(self) -> None:
@@ -172,41 +171,54 @@ class CompleteJoin:
 
     def join(self, left: Iterable[ColumnBatch], right: Iterable[ColumnBatch]) -> None:
         """Emit the joined rows."""
+        # Each exchange divides batches by the parallelism; small ones cost more than their rows.
+        sides = tuple([*merged(batches, _PAIRS)] for batches in (left, right))
+        # A semi join emits rows of the left side, each at most once, so it searches with these.
+        build = 1 if self._is_semi or _rows(sides[1]) <= _rows(sides[0]) else 0
         index, without_key = RowIndex(), []
-        for batch in right:
-            rows, nulls = self._by_key(1, batch)
-            index.add(rows, self._matcher.hashes(1, rows))
+        for batch in sides[build]:
+            rows, nulls = self._by_key(build, batch)
+            index.add(rows, self._matcher.hashes(build, rows))
             without_key += [nulls] if nulls.length else []
-        # One mark per row for all batches of the left side: an unmatched right row is known at the end only.
-        matched = [np.zeros(run.rows.length, bool) for run in index.runs()]
-        for batch in left:
-            rows, nulls = self._by_key(0, batch)
-            if self._is_semi:
-                self._emit_semi(rows, nulls, index, bool(without_key))
-                continue
-            self._emit_pairs(rows, index, matched)
-            if self._outer[0]:
-                self._emit_padded(0, nulls)
-        if self._outer[1]:
-            for run, found in zip(index.runs(), matched, strict=True):
-                self._emit_padded(1, run.rows.filter(~found))
-            for nulls in without_key:
-                self._emit_padded(1, nulls)
+        if self._is_semi:
+            for batch in sides[0]:
+                self._emit_semi(*self._by_key(0, batch), index, bool(without_key))
+        else:
+            self._emit_joined(1 - build, sides[1 - build], index, without_key)
 
-    def _by_key(self, index: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
+    def _by_key(self, side: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
         """Return the rows without a NULL in their key, and those with one."""
-        is_null = self._matcher.has_null_key(index, batch)
+        is_null = self._matcher.has_null_key(side, batch)
+        if not is_null.any():
+            return batch, batch.slice(0, 0)
         return batch.filter(~is_null), batch.take(np.flatnonzero(is_null))
 
-    def _emit_pairs(self, rows: ColumnBatch, index: RowIndex, matched: list[Array]) -> None:
+    def _emit_joined(
+        self, probe: int, batches: list[ColumnBatch], index: RowIndex, without_key: list[ColumnBatch]
+    ) -> None:
+        """Emit the rows of side `probe` with those of the index, and the unmatched rows of outer sides."""
+        # One mark per row for all batches of the probe side: an unmatched row of the index is known at the end only.
+        matched = [np.zeros(run.rows.length, bool) for run in index.runs()]
+        for batch in batches:
+            rows, nulls = self._by_key(probe, batch)
+            self._emit_pairs(probe, rows, index, matched)
+            if self._plan.outer[probe]:
+                self._emit_padded(probe, nulls)
+        if self._plan.outer[1 - probe]:
+            for run, found in zip(index.runs(), matched, strict=True):
+                self._emit_padded(1 - probe, run.rows.filter(~found))
+            for nulls in without_key:
+                self._emit_padded(1 - probe, nulls)
+
+    def _emit_pairs(self, probe: int, rows: ColumnBatch, index: RowIndex, matched: list[Array]) -> None:
         found_here = np.zeros(rows.length, bool)
-        for matches in _in_parts(self._matcher.matches(0, rows, self._matcher.hashes(0, rows), index)):
+        for matches in _in_parts(self._matcher.matches(probe, rows, self._matcher.hashes(probe, rows), index)):
             for found in matches:
                 found_here[found.rows] = True
                 matched[found.run][found.others] = True
-            self._emit(self._matcher.joined(0, rows, index, matches))
-        if self._outer[0]:
-            self._emit_padded(0, rows.filter(~found_here))
+            self._emit(self._matcher.joined(probe, rows, index, matches))
+        if self._plan.outer[probe]:
+            self._emit_padded(probe, rows.filter(~found_here))
 
     def _emit_semi(self, rows: ColumnBatch, nulls: ColumnBatch, index: RowIndex, right_has_null: bool) -> None:
         """Emit the left rows with a match (SEMI) or without (ANTI).
@@ -225,9 +237,13 @@ class CompleteJoin:
         if is_null_match == is_semi:
             self._emit(nulls)
 
-    def _emit_padded(self, index: int, rows: ColumnBatch) -> None:
+    def _emit_padded(self, side: int, rows: ColumnBatch) -> None:
         """Emit rows of one side with NULLs for the other."""
-        self._emit(self._matcher.padded(index, replace(rows, kinds=None)))
+        self._emit(self._matcher.padded(side, replace(rows, kinds=None)))
+
+
+def _rows(batches: list[ColumnBatch]) -> int:
+    return sum(batch.length for batch in batches)
 
 
 class BoundedJoin(Kernel):

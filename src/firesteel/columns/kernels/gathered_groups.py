@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Cell
-from firesteel.columns.kernels.group_vectors import covers, load, results, store
+from firesteel.columns.kernels.group_vectors import covers, fields_of, load, partial_rows, results, store
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.rows import keys_of
@@ -52,11 +52,15 @@ class GatheredGroups:
         """Add rows; return False, without any change, if a call needs them row by row."""
         if not covers(self._calls, batch):
             return not batch.length
+        self.append(batch)
+        return True
+
+    def append(self, batch: ColumnBatch) -> None:
+        """Add rows none of whose calls needs them row by row."""
         self._waiting.append(batch)
         self._rows += batch.length
         if self._rows >= max(_AT_ONCE, self.count // 2):
             self._gather()
-        return True
 
     def _gather(self) -> None:
         """Add the waiting rows to their groups."""
@@ -75,21 +79,32 @@ class GatheredGroups:
             [np.concatenate([part, np.repeat(start, self.count - known)]) for part, start in zip(*pair, strict=True)]
             for pair in zip(self._fields, self._empty, strict=True)
         ]
-        with np.errstate(over="ignore"):
-            for call, parts in zip(self._calls, self._fields, strict=True):
-                for function, part, values in zip(call.functions, parts, call.contributions(batch), strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
+            for call, parts, added in zip(self._calls, self._fields, self._contributions(batch), strict=True):
+                for function, part, values in zip(call.functions, parts, added, strict=True):
                     function.at(part, codes, values)
+
+    def _contributions(self, batch: ColumnBatch) -> list[Fields]:
+        """Return what each row adds to the accumulators of its group."""
+        return [call.contributions(batch) for call in self._calls]
 
     def results(self) -> Iterator[ColumnBatch]:
         """Yield the results of all groups."""
+        for keys, fields, count in self._in_parts():
+            columns = [key.cast(kind) for key, kind in zip(keys, self._types, strict=True)]
+            yield ColumnBatch((*columns, *results(self._calls, fields)), count)
+
+    def partial_results(self) -> Iterator[ColumnBatch]:
+        """Yield the accumulators of all groups, see `partial_rows`."""
+        for keys, fields, count in self._in_parts():
+            yield partial_rows(keys, fields, count)
+
+    def _in_parts(self) -> Iterator[tuple[list[pa.Array], list[Fields], int]]:
         self._gather()
         for start in range(0, self.count, _AT_ONCE):
             stop = min(start + _AT_ONCE, self.count)
-            keys = [
-                key.slice(start, stop - start).cast(kind) for key, kind in zip(self._keys, self._types, strict=True)
-            ]
-            fields = [[part[start:stop] for part in parts] for parts in self._fields]
-            yield ColumnBatch((*keys, *results(self._calls, fields)), stop - start)
+            keys = [key.slice(start, stop - start) for key in self._keys]
+            yield keys, [[part[start:stop] for part in parts] for parts in self._fields], stop - start
 
     def take(self, max_parallelism: int) -> Iterator[tuple[Cell, list[Cell]]]:
         """Yield state entry and state of each group (see `GroupState`), and forget them."""
@@ -99,3 +114,10 @@ class GatheredGroups:
             yield entry, [0, accumulators, entry[1:] if self._indexes else ()]
         self._keys, self.count = [], 0
         self._fields = [[part[:0] for part in parts] for parts in self._empty]
+
+
+class MergedGroups(GatheredGroups):
+    """Groups to which partial results are added, whose first columns are the keys."""
+
+    def _contributions(self, batch: ColumnBatch) -> list[Fields]:
+        return fields_of(self._calls, batch.columns[len(self._indexes) :])

@@ -55,6 +55,11 @@ def fields_of(calls: Sequence[VectorCall], columns: Sequence[pa.Array]) -> list[
     return [[next(parts).to_numpy() for _ in call.folds] for call in calls]
 
 
+def partial_rows(keys: Sequence[pa.Array], fields: Sequence[Fields], length: int) -> ColumnBatch:
+    """Return accumulators as columns behind those of their keys."""
+    return ColumnBatch((*keys, *(pa.array(part) for parts in fields for part in parts)), length)
+
+
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
     """Return the results of groups, one column per call."""
     found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))

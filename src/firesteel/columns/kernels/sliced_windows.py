@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat, merged
-from firesteel.columns.cells import Array, Cell
+from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
-from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, repeated, results
+from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
@@ -168,7 +168,7 @@ class LocalWindows(_Windows):
         first = groups.first_rows()
         rows = pa.array(first)
         columns = [batch.columns[key].take(rows) for key in plan.keys]
-        self.context.emit(_partial(columns, pa.array(ends[first]), fields))
+        self.context.emit(partial_rows([*columns, pa.array(ends[first])], fields, groups.count))
 
 
 class SlicedWindows(_Windows):
@@ -246,7 +246,8 @@ class SlicedWindows(_Windows):
         first = pa.array(groups.first_rows())
         calls = zip(self._calls, self._no_rows(groups.count), self._fields(rows), strict=True)
         fields = [call.fold(groups, empty, parts) for call, empty, parts in calls]
-        return _partial([key.take(first) for key in keys], rows.columns[self._width].take(first), fields)
+        columns = [column.take(first) for column in rows.columns[: self._width + 1]]
+        return partial_rows(columns, fields, groups.count)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended."""
@@ -297,8 +298,3 @@ class SlicedWindows(_Windows):
             rows = self._merged(parts)
             self._log.append(rows, key_groups(rows, range(self._width), self.context.max_parallelism), end)
         self._unsaved = {}
-
-
-def _partial(keys: Sequence[pa.Array], ends: pa.Array, fields: Sequence[Fields]) -> ColumnBatch:
-    parts: list[Array] = [part for call in fields for part in call]
-    return ColumnBatch((*keys, ends, *map(pa.array, parts)), len(ends))

@@ -35,10 +35,12 @@ class VectorCall:
     Attributes:
         functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
         is_retractable: Whether adding the negative of a row's contribution retracts the row, as exactly as row by row.
+        is_mergeable: Whether the parts of its states are numbers, and states may be merged in any order.
     """
 
     functions: tuple[np.ufunc, ...]
     is_retractable = False
+    is_mergeable = False
 
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
@@ -100,6 +102,7 @@ class VectorCount(VectorCall):
 
     functions = (np.add,)
     is_retractable = True
+    is_mergeable = True
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return 1 for each row that counts, else 0."""
@@ -138,6 +141,7 @@ class VectorSum(_Numeric):
 
     functions = (np.add, np.add)
     is_retractable = True
+    is_mergeable = True
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
@@ -193,6 +197,7 @@ class VectorExtreme(_Numeric):
         if isinstance(plan.type, _FLOATS):
             self._identity: float = np.inf if is_min else -np.inf
         else:
+            self.is_mergeable = True  # NaN is kept if it comes first, and never else
             limits = np.iinfo(self.dtype)
             self._identity = limits.max if is_min else limits.min
 

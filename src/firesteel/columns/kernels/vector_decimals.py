@@ -37,6 +37,7 @@ class VectorDecimalSum(VectorCall):
     """
 
     is_retractable = True
+    is_mergeable = True
 
     def __init__(self, plan: CallPlan, argument: t.DecimalType) -> None:
         super().__init__(plan)
@@ -111,6 +112,8 @@ class VectorDecimalSum(VectorCall):
 
 class VectorDecimalExtreme(VectorCall):
     """MIN and MAX of a decimal column of at most 18 digits."""
+
+    is_mergeable = True
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)

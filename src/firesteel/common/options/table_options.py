@@ -100,6 +100,20 @@ TABLE_JOIN_REORDER = Option(
     "false",
     "Join the inputs of inner joins in the order that makes the fewest rows, by the statistics of their tables",
 )
+TABLE_AGG_PHASE = Option(
+    "table.optimizer.agg-phase-strategy",
+    choice("AUTO", "TWO_PHASE", "ONE_PHASE"),
+    "AUTO",
+    "`ONE_PHASE`: GROUP BY of bounded tables sends all rows to the subtasks of their keys; else they are aggregated "
+    "before that, where the functions allow it",
+)
+TABLE_BROADCAST_THRESHOLD = Option(
+    "table.optimizer.join.broadcast-threshold",
+    integer_from(-1),
+    "1048576",
+    "Bytes up to which, by the statistics of its tables, an input of a join of bounded tables is sent to all subtasks, "
+    "so that the other one need not be shuffled; `-1` never",
+)
 TABLE_REUSE_SUB_PLANS = Option(
     "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
 )

@@ -168,7 +168,9 @@ def _join_text(node: rel.Join, name: str) -> str:
         "SEMI": "LeftSemiJoin",
         "ANTI": "LeftAntiJoin",
     }
-    return f"{name}(joinType=[{kinds[node.kind]}], where=[{' AND '.join(pairs) or 'true'}], select=[{_names(node)}])"
+    build = "" if node.broadcast is None else f", isBroadcast=[true], build=[{node.broadcast}]"
+    where = " AND ".join(pairs) or "true"
+    return f"{name}(joinType=[{kinds[node.kind]}], where=[{where}], select=[{_names(node)}]{build})"
 
 
 def _regular_join(node: rel.Join) -> str:

@@ -37,6 +37,7 @@ class Join(TwoInputs):
         state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
         keeps_times: Whether time attributes remain such in its columns, since its condition bounds the rows by time or
             window. Only resolved plans have such joins: the rule `join_kinds` makes interval and window joins of them.
+        broadcast: The input all of whose rows are sent to each subtask, `left` or `right`; None: both are shuffled.
     """
 
     left: Rel
@@ -49,6 +50,7 @@ class Join(TwoInputs):
     null_aware: bool = False
     state_ttl: tuple[str | None, str | None] = (None, None)
     keeps_times: bool = False
+    broadcast: str | None = None
 
 
 class OfJoin:

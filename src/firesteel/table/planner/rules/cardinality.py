@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from math import prod
 
+from firesteel.columns.column_types import (
+    BigIntType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    NullType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+)
 from firesteel.columns.rex import Call, Rex
 from firesteel.connectors.table_connector import StatisticsSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, disjuncts
 
-__all__ = ["UNKNOWN_ROWS", "joined_rows", "row_count", "selectivity"]
+__all__ = ["UNKNOWN_ROWS", "all_rows", "row_count", "selectivity", "shared_keys", "size_in_bytes"]
 
 UNKNOWN_ROWS = 1e8
 """The rows of a table without statistics, as in Flink."""
@@ -18,6 +34,15 @@ _SELECTIVITY = {"=": 0.15, "IN": 0.15, "IS NOT NULL": 0.9, "<": 0.5, "<=": 0.5, 
 _OTHER = 0.25
 _OF_KEYS = 0.1
 """The share of groups in the rows that are grouped."""
+_LONG = 100
+_SIZES: dict[type[DataType], int] = {
+    **dict.fromkeys((NullType, BooleanType, TinyIntType), 1),
+    SmallIntType: 2,
+    **dict.fromkeys((IntType, FloatType, DateType, TimeType), 4),
+    **dict.fromkeys((BigIntType, DoubleType, TimestampType, LocalZonedTimestampType), 8),
+    DecimalType: 12,
+}
+"""Bytes of a value. A text or binary value has two per character that it may have, others (nested ones) `_LONG`."""
 
 
 def selectivity(condition: Rex) -> float:
@@ -33,6 +58,17 @@ def selectivity(condition: Rex) -> float:
 def row_count(node: Rel) -> float:
     """Return the estimated number of rows of a node, at least 1."""
     return max(1.0, _rows(node))
+
+
+def size_in_bytes(node: Rel) -> float:
+    """Return the estimated size of the rows of a node. Flink: `FlinkRelMdSize`."""
+    return row_count(node) * sum(map(_bytes, node.row_type.field_types()))
+
+
+def _bytes(kind: DataType) -> int:
+    length = getattr(kind, "length", None)
+    # Most texts of a column are much shorter than it allows.
+    return _SIZES.get(type(kind), _LONG if length is None else min(2 * length, _LONG))
 
 
 def _rows(node: Rel) -> float:
@@ -65,12 +101,29 @@ def _of_join(join: rel.Join) -> float:
     left, right = map(row_count, join.inputs)
     if join.kind in ("SEMI", "ANTI"):
         return left * 0.5
-    rows = joined_rows(left, right, len(join.left_keys))
+    rows = left * right
+    if join.left_keys:
+        rows /= shared_keys(*map(all_rows, join.inputs))
     rows *= 1 if join.condition is None else selectivity(join.condition)
     kept = {"LEFT": left, "RIGHT": right, "FULL": left + right}.get(join.kind, 0)
     return max(rows, kept)
 
 
-def joined_rows(left: float, right: float, keys: int) -> float:
-    """Return the rows of an inner join on some equations: with one, each row of the larger input has a match."""
-    return left * right if not keys else min(left, right) * _SELECTIVITY["="] ** (keys - 1)
+def all_rows(node: Rel) -> float:
+    """Return the estimated number of rows of the largest table of a node, without the conditions on it."""
+    match node:
+        case rel.Values() | rel.TableScan() | rel.StreamScan() | rel.Aggregate():
+            return row_count(node)
+        case rel.Join():
+            return max(map(all_rows, node.inputs))
+        case rel.Union():
+            return sum(map(all_rows, node.inputs))
+    return all_rows(node.inputs[0])
+
+
+def shared_keys(left: float, right: float) -> float:
+    """Return how many keys two inputs share, by all their rows: the smaller one has the key that the other refers to.
+
+    So a condition on the smaller input leaves as large a share of the other one's rows.
+    """
+    return min(left, right)

@@ -7,7 +7,7 @@ the fewest rows. Joins with a condition such as RAND() < 0.5 stay where they are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from math import prod
 from typing import TypeGuard
@@ -26,7 +26,7 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     unique_names,
 )
-from firesteel.table.planner.rules.cardinality import joined_rows, row_count, selectivity
+from firesteel.table.planner.rules.cardinality import all_rows, row_count, selectivity, shared_keys
 
 __all__ = ["avoid_cross_products", "order_by_rows"]
 
@@ -117,35 +117,48 @@ def _smallest_order(joined: _Joined) -> list[int]:
 
     Where several make as many, the order of the query decides.
     """
-    columns, rows = _columns(joined), list(map(row_count, joined.inputs))
-    rest = list(range(len(columns)))
+    inputs = [
+        _Estimate(frozenset(columns), row_count(node), all_rows(node))
+        for columns, node in zip(_columns(joined), joined.inputs, strict=True)
+    ]
+    rest = list(range(len(inputs)))
 
-    def made(seen: set[int], size: float, others: Iterable[int]) -> tuple[tuple[bool, float], int]:
+    def made(seen: _Estimate, others: Iterable[int]) -> tuple[bool, float, int]:
         """Return what the best of other inputs makes, and its number."""
-        return min((_step(joined.parts, seen, size, columns[one], rows[one]), one) for one in others)
+        return min((*_step(joined.parts, seen, inputs[one]), one) for one in others)
 
-    first = min(
-        rest, key=lambda one: (made(columns[one], rows[one], (other for other in rest if other != one))[0], one)
-    )
-    order, seen, size = [first], set(columns[first]), rows[first]
+    first = min(rest, key=lambda one: (made(inputs[one], (other for other in rest if other != one))[:2], one))
+    order, seen = [first], inputs[first]
     while rest := [one for one in rest if one not in order]:
-        (_, size), best = made(seen, size, rest)
+        _, rows, best = made(seen, rest)
         order.append(best)
-        seen |= columns[best]
+        seen = _Estimate(seen.columns | inputs[best].columns, rows, max(seen.all_rows, inputs[best].all_rows))
     return order
 
 
-def _step(parts: list[Rex], seen: set[int], size: float, columns: set[int], rows: float) -> tuple[bool, float]:
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Joined inputs: their columns, their rows, and the rows of the largest one without conditions."""
+
+    columns: frozenset[int]
+    rows: float
+    all_rows: float
+
+
+def _step(parts: list[Rex], seen: _Estimate, other: _Estimate) -> tuple[bool, float]:
     """Return whether the join of an input with those before it is a cross product, and how many rows it makes."""
-    both = seen | columns
-    ready = [part for part in parts if (used := input_refs(part)) <= both and used & columns and used & seen]
+    both = seen.columns | other.columns
+    ready = [
+        part for part in parts if (used := input_refs(part)) <= both and used & other.columns and used & seen.columns
+    ]
     keys = [
         part
         for part in ready
-        if _is_equation(part) and _connects([tuple(map(input_refs, part.operands))], seen, columns)
+        if _is_equation(part) and _connects([tuple(map(input_refs, part.operands))], seen.columns, other.columns)
     ]
     others = (selectivity(part) for part in ready if part not in keys)
-    return not keys, joined_rows(size, rows, len(keys)) * prod(others)
+    rows = seen.rows * other.rows / (shared_keys(seen.all_rows, other.all_rows) if keys else 1)
+    return not keys, rows * prod(others)
 
 
 def _starts(inputs: list[rel.Rel]) -> list[int]:
@@ -159,7 +172,7 @@ def _is_equation(part: Rex) -> TypeGuard[Call]:
     return isinstance(part, Call) and part.function == "=" and is_deterministic(part)
 
 
-def _connects(sides: list[tuple[set[int], ...]], seen: set[int], columns: set[int]) -> bool:
+def _connects(sides: list[tuple[set[int], ...]], seen: Set[int], columns: Set[int]) -> bool:
     return any(a and b and ((a <= seen and b <= columns) or (b <= seen and a <= columns)) for a, b in sides)
 
 

@@ -19,7 +19,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.field_uses import Fields, Uses, add_use, path_of, uses_of
 from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import row_type, transform
+from firesteel.table.planner.rel.rex_tools import refs, row_type, transform
 from firesteel.table.planner.rel.traversal import inputs_first
 
 T = TypeVar("T")
@@ -31,8 +31,10 @@ Source = tuple[Rel, Places]
 """A narrowed input of a node and the positions of its columns."""
 
 
-def prune_columns(roots: Sequence[Rel]) -> list[Rel]:
+def prune_columns(roots: Sequence[Rel], is_streaming: bool = True) -> list[Rel]:
     """Return equivalent plans whose inner nodes have only the columns and fields that are read.
+
+    Columns that only a filter or a join reads leave the plan behind it, where no savepoint relies on its operators.
 
     Projections determine the columns read; the nodes below are narrowed to them. A node with several consumers has the
     columns that any of them reads, and stays one node.
@@ -50,7 +52,9 @@ def prune_columns(roots: Sequence[Rel]) -> list[Rel]:
             _add_all(uses[id(child)], needed)
     narrowed: dict[int, Source] = {}
     for node in nodes:
-        narrowed[id(node)] = _narrowed(node, uses[id(node)], [narrowed[id(child)] for child in node.inputs])
+        found = _narrowed(node, uses[id(node)], [narrowed[id(child)] for child in node.inputs])
+        is_last_reader = isinstance(node, rel.Filter | rel.Join) and not is_streaming
+        narrowed[id(node)] = _without_unused(found, _chosen(uses[id(node)], node)) if is_last_reader else found
     return [narrowed[id(root)][0] for root in roots]
 
 
@@ -64,6 +68,16 @@ def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:
     if unchanged and slim.row_type.field_types() == node.row_type.field_types():
         return node, places
     return slim, places
+
+
+def _without_unused(found: Source, chosen: Sequence[int]) -> Source:
+    node, places = found
+    if len(chosen) == len(places):
+        return found
+    columns = refs(node.row_type)
+    kept = [places[old] for old in chosen]
+    kind = row_type([node.row_type.names[i] for i in kept], [node.row_type.field_types()[i] for i in kept])
+    return rel.Project(node, tuple(columns[i] for i in kept), kind), {old: new for new, old in enumerate(chosen)}
 
 
 def _identity(node: Rel) -> Places:

@@ -12,6 +12,7 @@ from firesteel.table.planner.rel.projections import filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.rules.broadcast import broadcast_up_to
 from firesteel.table.planner.rules.empty import prune_empty
 from firesteel.table.planner.rules.join_kinds import interval_join, lookup_join, window_join
 from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
@@ -34,7 +35,9 @@ def optimize(node: Rel, is_streaming: bool) -> Rel:
     return optimize_all([node], is_streaming)[0]
 
 
-def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, reorders: bool = False) -> list[Rel]:
+def optimize_all(
+    nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, reorders: bool = False, broadcast_bytes: int = -1
+) -> list[Rel]:
     """Apply the rewrite rules and return the optimized plans of the queries of a job.
 
     Args:
@@ -42,12 +45,13 @@ def optimize_all(nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, 
         is_streaming: Whether the plans run in streaming mode; only then does a filter on a row number become a Top-N.
         reorders: Whether joins are ordered by statistics (`table.optimizer.join-reorder-enabled`).
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
+        broadcast_bytes: The size of an input up to which it is broadcast (`table.optimizer.join.broadcast-threshold`).
     """
     joined = _rewrite_all(nodes, is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
     rewritten = _rewrite_all(joined, is_streaming, rules)
-    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten)
-    pushed = _rewrite_all(pruned, is_streaming, _LAST_RULES)
+    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming)
+    pushed = _rewrite_all(pruned, is_streaming, (*_LAST_RULES, broadcast_up_to(broadcast_bytes)))
     return share_subplans(pushed) if reuses else pushed
 
 
@@ -248,5 +252,5 @@ _RULES = (
     push_condition_into_scan,
     prune_empty,
 )
-_LAST_RULES = (push_watermark_into_scan,)
+_LAST_RULES = (push_watermark_into_scan, merge_projects)
 """Rules for plans whose columns have been pruned."""

@@ -13,6 +13,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
 from firesteel.common.options.table_options import (
+    TABLE_BROADCAST_THRESHOLD,
     TABLE_JOIN_REORDER,
     TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
@@ -183,7 +184,13 @@ class Planner:
         options = self._config.get_configuration()
         reuses = all(options.get(one) for one in (TABLE_REUSE_SUB_PLANS, TABLE_REUSE_SOURCES))
         with refused_if_too_deep():
-            plans = optimize_all(nodes, self._is_streaming, reuses, options.get(TABLE_JOIN_REORDER))
+            plans = optimize_all(
+                nodes,
+                self._is_streaming,
+                reuses,
+                options.get(TABLE_JOIN_REORDER),
+                options.get(TABLE_BROADCAST_THRESHOLD),
+            )
             validate(plans, self._is_streaming)
             return plans
 

@@ -13,7 +13,7 @@ from firesteel.common.options.option import Option
 from firesteel.connectors.table_connector import Batches
 from firesteel.functions.operator_builder import add_operator, stream_of, transformation_of, with_partitioner
 from firesteel.functions.operator_descriptors import ColumnOperator
-from firesteel.graph.partitioner import GLOBAL, Partitioner
+from firesteel.graph.partitioner import BROADCAST, GLOBAL, Partitioner
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rel.node_tables import for_each_node
@@ -106,6 +106,16 @@ class Translator:
         """Add an operator with two inputs, both partitioned by key columns."""
         left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
         return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
+
+    def broadcast_join(
+        self, node: Rel, factory: KernelFactory, streams: tuple[Batches, Batches], broadcast: int
+    ) -> Batches:
+        """Add an operator with two inputs, each of whose subtasks gets all rows of one and some of the other."""
+        left, right = (
+            with_partitioner(stream, BROADCAST) if place == broadcast else stream
+            for place, stream in enumerate(streams)
+        )
+        return self._add(node, ColumnOperator(factory, 2), left, right, False, None)
 
     def by_columns(self, stream: Batches, keys: tuple[int, ...]) -> Batches:
         """Partition a stream by key columns; without keys all rows go to one subtask."""

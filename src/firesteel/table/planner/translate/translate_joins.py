@@ -32,9 +32,10 @@ def union(translator: Translator, node: rel.Union) -> Batches:
 
 def join(translator: Translator, node: rel.Join) -> Batches:
     """Join by key, without bounds of time; the kernel chooses its algorithm by how the job runs."""
-    return translator.join(
-        node, JoinFactory(_plan(translator, node)), _inputs(translator, node), _keys(translator, node)
-    )
+    factory, inputs = JoinFactory(_plan(translator, node)), _inputs(translator, node)
+    if node.broadcast is not None:
+        return translator.broadcast_join(node, factory, inputs, 0 if node.broadcast == "left" else 1)
+    return translator.join(node, factory, inputs, _keys(translator, node))
 
 
 def interval_join(translator: Translator, node: rel.IntervalJoin) -> Batches:

@@ -17,11 +17,14 @@ from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import RankFactory
 from firesteel.columns.kernels.sort import SortFactory
+from firesteel.columns.kernels.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.window_clock import IN_UTC
+from firesteel.common.options.table_options import TABLE_AGG_PHASE
 from firesteel.connectors.table_connector import Batches
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
+from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
 from firesteel.table.planner.translate.plan_parts import call_plan, collation_of, ttl_ms, types_of
 from firesteel.table.planner.translate.window_plans import window_source
@@ -60,7 +63,12 @@ def aggregate(translator: Translator, node: rel.Aggregate) -> Batches:
         mini_batch_rows(translator.config) if translator.is_streaming else 0,
         ttl_ms(node.state_ttl),
     )
-    return translator.operator(node, factory, translator.stream(node.input), node.keys)
+    rows = translator.stream(node.input)
+    is_two_phase = not translator.is_streaming and translator.option(TABLE_AGG_PHASE) != "ONE_PHASE"
+    if is_two_phase and mergeable_calls(factory) is not None:
+        partial = translator.operator(node, LocalGroupsFactory(factory), rows, name=f"Local{describe(node)}")
+        return translator.operator(node, MergedGroupsFactory(factory), partial, tuple(range(len(node.keys))))
+    return translator.operator(node, factory, rows, node.keys)
 
 
 def expand(translator: Translator, node: rel.Expand) -> Batches:
