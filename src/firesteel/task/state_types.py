@@ -154,19 +154,17 @@ class _InertUnpickler(pickle.Unpickler):
 
     def _key_class(self) -> type:
         """Return a class that creates canonical keys, or inert values if a key refers to other classes."""
-        unpickler = self
 
-        class Key:
-            def __new__(cls, parts: object) -> Any:
-                match parts:
-                    case (first, form) if first is ... and is_made_of(form, _SHOWN):
-                        made = ValueKey(parts)
-                        key_of(made)  # A damaged form is an error here and not where the key is shown.
-                        return made
-                unpickler.is_plain = False
-                return _inert_class(*_VALUE_KEY)(parts)
+        def made(_: type, parts: object) -> object:
+            match parts:
+                case (first, form) if first is ... and is_made_of(form, _SHOWN):
+                    key = ValueKey(parts)
+                    key_of(key)  # A damaged form is an error here and not where the key is shown.
+                    return key
+            self.is_plain = False
+            return _inert_class(*_VALUE_KEY)(parts)
 
-        return Key
+        return type(_VALUE_KEY[1], (), {"__new__": made})
 
     def persistent_load(self, pid: object) -> object:
         self.is_plain = False
