@@ -112,6 +112,10 @@ class Job:
         self._client = RestClusterClient(self.address)
         [self._job] = self._client.list_jobs()
 
+    def state(self) -> RunningState:
+        """Return the state of the job."""
+        return RunningState(self.address, None, str(self._job["jid"]), {"uid": "counter"}, "count and sum")
+
     def times(self) -> list[list[float]]:
         """Return when each slot had processed another `EACH` records."""
         return [[float(line) for line in path.open() if "\n" in line] for path in self._marks.iterdir()]
@@ -162,8 +166,7 @@ class LookUps:
 
     def _look_up(self, due_s: float) -> None:
         if not hasattr(self._states, "state"):
-            self._states.state = RunningState(self._job.address, None, "w3", {"uid": "counter"}, "count and sum")
-            self._states.state.values([0])
+            self._states.state = self._job.state()
         [value] = self._states.state.values([random.randrange(w3_keyed_state.KEYS)])
         assert value[0] > 0
         self.seconds.append(time.perf_counter() - due_s)
@@ -197,8 +200,9 @@ def measure(seconds: float, rounds: int, backend: str) -> list[str]:
                 time.sleep(0.5)
             for _ in range(rounds):
                 rates["without"].append(job.rate(seconds))
+                job.state().values([0])  # The first look-up makes the view.
                 looking = LookUps(job)
-                time.sleep(5)  # The first look-up makes the view.
+                time.sleep(3)
                 looking.seconds.clear()
                 looking.late.clear()
                 rates["with"].append(job.rate(seconds))
