@@ -32,10 +32,10 @@ def conversion(old: str, new: AvroSchema) -> Callable[[object], object] | None:
     """Return how to convert records of an old schema, given as JSON, to a new one; None if that is not possible.
 
     Example:
-        >>> record = '{"type": "record", "name": "A", "fields": [%s{"name": "b", "type": "%s", "default": 1}]}'
+        >>> record = '{"type": "record", "name": "A", "fields": [%s{"name": "b", "type": "%s"}]}'
         >>> new = AvroSchema.parse_string(record % ('{"name": "a", "type": "string", "default": "x"}, ', "long"))
         >>> conversion(record % ("", "int"), new)({"b": 7})
-        {'a': 'x', 'b': 7}
+        {'b': 7, 'a': 'x'}
         >>> conversion(record % ("", "string"), new) is None
         True
     """
