@@ -12,7 +12,8 @@ import pytest
 from firesteel.common import Row, Types
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo, TypeInformation
-from firesteel.common.values.json_values import READERS, JsonKeyError, JsonValueError, from_json, to_json
+from firesteel.common.values.json_keys import READERS, JsonKeyError, from_json
+from firesteel.common.values.json_values import JsonValueError, to_json
 
 TIME = datetime.datetime(2026, 11, 27, 4, 5, 6, 789000)
 CASES: list[tuple[TypeInformation[Any], Any]] = [

@@ -23,7 +23,8 @@ from firesteel.common.json_types import Json
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.common.state_problems import StateProblem
-from firesteel.common.values.json_values import JsonKeyError, JsonValueError, from_json, to_json
+from firesteel.common.values.json_keys import JsonKeyError, from_json
+from firesteel.common.values.json_values import JsonValueError, to_json
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.operator import TaskInfo
 from firesteel.operators.state.disk_list import DiskList
