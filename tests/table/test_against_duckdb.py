@@ -32,6 +32,10 @@ TYPES = {
     "BOOLEAN": DataTypes.BOOLEAN(),
 }
 STATES = ("hashmap", "rocksdb")
+PLANS = {
+    "table.optimizer.join.broadcast-threshold": ("1048576", "100", "-1"),
+    "table.optimizer.agg-phase-strategy": ("AUTO", "ONE_PHASE"),
+}
 PER_TABLES = 5
 
 
@@ -74,16 +78,17 @@ def in_duckdb(tables, name):
 
 
 def in_firesteel(tables, name, query, seed):
+    choose = random.Random(seed)
     if name == "batch":
-        t_env = environment("batch", parallelism=2)
+        chosen = {key: choose.choice(values) for key, values in PLANS.items()}
+        t_env = environment("batch", choose.randrange(1, 4), **chosen)
         declare(t_env, tables, name)
         with t_env.execute_sql(query).collect() as found:
             return Counter(plain(row) for row in found)
     if name == "rescaled":
-        return folded(rescaled(tables, query, random.Random(seed)))
-    return folded(
-        run_local(program(tables, name, query, MINI_BATCH if name == "mini-batches" else {}), batch_elements=3).elements
-    )
+        return folded(rescaled(tables, query, choose))
+    options = MINI_BATCH if name == "mini-batches" else {}
+    return folded(run_local(program(tables, name, query, options, choose.randrange(1, 4)), batch_elements=3).elements)
 
 
 def rescaled(tables, query, choose):

@@ -103,3 +103,9 @@ def test_columns_leave_the_plan_behind_their_last_reader(tmp_path):
     (plan,) = t_env._planner.optimized([t_env.sql_query(query)._node])
     joins = [node for node in inputs_first([plan]) if isinstance(node, rel.Join)]
     assert [len(side.row_type) for side in joins[-1].inputs] == [1, 1]
+
+
+def test_a_count_keeps_one_column_of_those_that_a_filter_reads(tmp_path):
+    t_env = tables(tmp_path)
+    assert rows_of(t_env, "SELECT COUNT(*) FROM facts WHERE v >= 0") == ["<Row(200)>"]
+    assert rows_of(t_env, "SELECT COUNT(*) FROM facts AS a JOIN dims AS b ON a.v = b.v WHERE a.v > 99") == ["<Row(0)>"]

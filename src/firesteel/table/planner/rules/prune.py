@@ -54,7 +54,7 @@ def prune_columns(roots: Sequence[Rel], is_streaming: bool = True) -> list[Rel]:
     for node in nodes:
         found = _narrowed(node, uses[id(node)], [narrowed[id(child)] for child in node.inputs])
         is_last_reader = isinstance(node, rel.Filter | rel.Join) and not is_streaming
-        narrowed[id(node)] = _without_unused(found, _chosen(uses[id(node)], node)) if is_last_reader else found
+        narrowed[id(node)] = _without_unused(found, uses[id(node)]) if is_last_reader else found
     return [narrowed[id(root)][0] for root in roots]
 
 
@@ -70,8 +70,9 @@ def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:
     return slim, places
 
 
-def _without_unused(found: Source, chosen: Sequence[int]) -> Source:
+def _without_unused(found: Source, uses: Uses) -> Source:
     node, places = found
+    chosen = sorted(uses) or sorted(places)[:1]
     if len(chosen) == len(places):
         return found
     columns = refs(node.row_type)
