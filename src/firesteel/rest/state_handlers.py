@@ -1,4 +1,4 @@
-"""The state of a running job: the values of keys (Flink had queryable state until 1.18)."""
+"""The state of a running job: the values of keys (Flink: queryable state, deprecated since 1.18)."""
 
 from __future__ import annotations
 

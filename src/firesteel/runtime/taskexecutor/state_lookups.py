@@ -1,6 +1,6 @@
 """Look-ups of keys in the state of a running job, as TaskExecutors answer them.
 
-Flink had queryable state until 1.18 (`queryablestate.server.KvStateServerHandler`).
+Flink: queryable state (`queryablestate.server.KvStateServerHandler`), deprecated since 1.18.
 """
 
 from __future__ import annotations
