@@ -3,9 +3,10 @@ from decimal import Decimal
 
 import pytest
 
+from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.cast_parsing import CastError
-from firesteel.columns.functions.casts import cast_type
+from firesteel.columns.functions.casts import array_cast, cast_type
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.type_text import parse_type, type_text
 from firesteel.columns.value_text import time_zone
@@ -106,6 +107,21 @@ def test_local_zoned_timestamps_use_the_zone(zone):
     assert run(cast(instant, "STRING"), context=context) == ["1970-01-01 08:00:00.000"]
     local = lit(datetime.datetime(1970, 1, 1, 8), "TIMESTAMP(3)")
     assert run(cast(local, "TIMESTAMP_LTZ(3)"), context=context) == [datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)]
+
+
+SAMPLES = [
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(5, 2)", "VARIANT"),
+    *("CHAR(3)", "VARCHAR(3)", "STRING", "BINARY(2)", "VARBINARY(3)", "BYTES"),
+    *("DATE", "TIME(0)", "TIMESTAMP(3)", "TIMESTAMP_LTZ(3)", "INTERVAL DAY TO SECOND", "INTERVAL YEAR TO MONTH"),
+    *("ARRAY<INT>", "MULTISET<STRING>", "MAP<STRING, INT>", "ROW<`a` INT>", "ARRAY<INTERVAL DAY TO SECOND>"),
+]
+
+
+@pytest.mark.parametrize("source", SAMPLES)
+def test_what_a_plan_may_cast_can_be_computed(source):
+    for target in map(parse_type, SAMPLES):
+        if can_cast(parse_type(source), target):
+            array_cast(parse_type(source), target, EvaluationContext())
 
 
 def test_types_of_casts():

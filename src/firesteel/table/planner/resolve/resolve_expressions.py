@@ -36,7 +36,7 @@ from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.functions.table_api_types import table_api_type
 from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
-from firesteel.columns.type_families import DAY_TIME, STRINGS, YEAR_MONTH
+from firesteel.columns.type_families import DAY_TIME, INTERVALS, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
@@ -210,9 +210,11 @@ class ExpressionResolver:
         value, target = self.resolve(call.operands[0]), named_type(call.operands[1])
         is_try = call.function == "TRY_CAST"
         if not can_cast(value.type, target) and not isinstance(value.type, NullType):
+            is_count = isinstance(value.type, NumericType) and isinstance(target, INTERVALS)
+            hint = "; multiply an interval, as in x * INTERVAL '1' DAY" if is_count else ""
             raise ValidationException(
                 f"SQL validation failed. {where(call.position)}Cast function cannot convert value of type "
-                f"{type_text(value.type.nullable())} to type {type_text(target.nullable())}"
+                f"{type_text(value.type.nullable())} to type {type_text(target.nullable())}{hint}"
             )
         nullable = value.type.is_nullable or is_try
         return Call(str(call.function), (value,), target.nullable() if nullable else target.not_null())
