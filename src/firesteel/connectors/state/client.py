@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 
-from firesteel.client.rest_client import TOKEN, RestClusterClient
+from firesteel.client.rest_client import TOKEN, ClusterClientError, RestClusterClient
 from firesteel.common.json_types import Json
 from firesteel.errors import FiresteelError
 
 _ID_LENGTH = 32
+_NOT_FOUND = 404
+_PATIENCE_S, _POLL_S = 15.0, 0.2
 
 
 class StateReadError(FiresteelError):
@@ -91,8 +94,16 @@ class RunningState:
             ClusterClientError: there is no such job, or it could not take the checkpoint.
         """
         number = self._client.checkpoint(self._job_id, "CONFIGURED")
-        details = self._client.get(f"/jobs/{self._job_id}/checkpoints/details/{number}")
-        return str(details["external_path"])
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                details = self._client.get(f"/jobs/{self._job_id}/checkpoints/details/{number}")
+                return str(details["external_path"])
+            except ClusterClientError as error:
+                # The server may answer from what it has known of the job some seconds ago.
+                if error.status != _NOT_FOUND or time.monotonic() > deadline_s:
+                    raise
+            time.sleep(_POLL_S)
 
 
 _OVER = ("FINISHED", "CANCELED", "FAILED")
