@@ -20,12 +20,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from firesteel.task.checkpoint_metadata import METADATA, checkpoints_in
+from tests.exactly_once.job import PARALLELISM
 from tests.exactly_once.outputs import Output
-from tests.exactly_once.processes import KINDS, MARK, PAUSES, left_after, processes_of
+from tests.exactly_once.processes import KINDS, MARK, PAUSES, Process, left_after, processes_of
 from tests.exactly_once.truth import truth, write_input
 
 PROGRAM = Path(__file__).parent / "job.py"
 FULL_DISK = "full disk"
+FULL_LOCAL_DISK = "full local disk"
+"""The disk with the state of slots has no free byte, and a slot process is killed, so that its next one finds that.
+
+The job keeps its state there, with next to no memory for it, and starts from checkpoints with another parallelism and
+backend.
+"""
 RESCALE = "rescale"
 """Not a fault: the job gets another parallelism while it runs. Together with faults it may be hit at any moment."""
 OPTIONS = {
@@ -37,7 +44,12 @@ OPTIONS = {
     "restart-strategy.fixed-delay.delay": "100 ms",
 }
 _RESCALING = {"jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 ms"}
-_DISK = "2m"
+_STATE_ON_DISK = {"state.backend.rocksdb.memory.fixed-per-slot": "4kb", "taskmanager.numberOfTaskSlots": "4"}
+_DISK, _LOCAL_DISK = "2m", "64m"
+BACKENDS = ("hashmap", "rocksdb", "rocksdb")
+_KILLED = {**KINDS, **PAUSES, FULL_LOCAL_DISK: KINDS["slot"]}
+"""Whom a fault hits."""
+
 _GIVE_UP_S = 180
 _PAUSE_S = (5, 30)
 _ORPHANS_GONE_S = 10.0
@@ -91,7 +103,7 @@ class FaultRun:
         # The paths of Unix sockets must be short.
         self._temporary = Path(tempfile.mkdtemp(prefix="fault-"))
         self._checkpoints = directory / "checkpoints"
-        self._filler = self._checkpoints / "filler"
+        self._local = directory / "local"
         self._log = directory / "log"
         self._expected = truth(case.job, case.records)
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,9 +116,12 @@ class FaultRun:
         self._checkpoints.mkdir(parents=True)
         if self._case.job == "windows":
             write_input(self._directory / "input", self._case.records)
-        is_mounted = FULL_DISK in self._case.faults
-        if is_mounted:
-            mount(self._checkpoints)
+        mounted: list[Path] = []
+        for fault, path, size in ((FULL_DISK, self._checkpoints, _DISK), (FULL_LOCAL_DISK, self._local, _LOCAL_DISK)):
+            if fault in self._case.faults:
+                path.mkdir(exist_ok=True)
+                mount(path, size)
+                mounted.append(path)
         try:
             self._run_to_the_end(begin_s + _GIVE_UP_S)
             self._check()
@@ -115,8 +130,8 @@ class FaultRun:
                 process.kill()
             if self._process is not None:
                 self._process.wait()
-            if is_mounted:
-                subprocess.run(["umount", "--lazy", self._checkpoints], check=True)
+            for path in mounted:
+                subprocess.run(["umount", "--lazy", path], check=True)
             shutil.rmtree(self._temporary, ignore_errors=True)
         self.outcome.seconds = time.monotonic() - begin_s
         return self.outcome
@@ -127,6 +142,9 @@ class FaultRun:
         options = {**OPTIONS, "execution.checkpointing.dir": str(self._checkpoints)}
         newest = self._newest_checkpoint()
         rescales = RESCALE in self._case.faults
+        if FULL_LOCAL_DISK in self._case.faults:
+            options |= _STATE_ON_DISK | {"state.backend.rocksdb.localdir": str(self._local)}
+            options["state.backend.type"] = "rocksdb" if newest is None else self._random.choice(BACKENDS)
         if rescales:
             options |= {"rest.port": "0", "taskmanager.numberOfTaskSlots": "4"} | _RESCALING
         command = [
@@ -137,6 +155,8 @@ class FaultRun:
             *(str(PROGRAM), self._case.job, self._output.sink, str(self._directory), str(self._case.records)),
         ]
         environment = {**self._environment, MARK: self._mark}
+        if FULL_LOCAL_DISK in self._case.faults and newest is not None:
+            environment[PARALLELISM] = str(self._random.choice((1, 2, 3, 4)))
         with self._log.open("ab") as log:
             self._log_begin = log.tell()
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
@@ -197,7 +217,8 @@ class FaultRun:
         if code != -9:
             error = next(iter(re.findall("^Error: .*", self._said(), re.MULTILINE)), "no message")
             self.outcome.errors.append(error)
-            if FULL_DISK not in self.outcome.hit or "No space left on device" not in error:
+            is_full = not {FULL_DISK, FULL_LOCAL_DISK}.isdisjoint(self.outcome.hit)
+            if not is_full or "No space left on device" not in error:
                 self.outcome.violations.append(f"the job failed: {error}")
         self._start()
 
@@ -207,12 +228,14 @@ class FaultRun:
         """Let it happen at some moment; False if there is nothing to hit."""
         if fault == RESCALE:
             return self._rescale()
-        found = [] if fault == FULL_DISK else (KINDS | PAUSES)[fault](processes_of(self._mark))
+        found = [] if fault == FULL_DISK else _KILLED[fault](processes_of(self._mark))
         if not found and fault != FULL_DISK:
             return False
         self._wait_for_a_moment(is_hasty)
         if fault == FULL_DISK:
-            self._fill_disk()
+            self._fill_disk(self._checkpoints)
+        elif fault == FULL_LOCAL_DISK:
+            self._fill_disk(self._local, self._random.choice(found))
         elif fault in PAUSES:
             for number in (signal.SIGSTOP, signal.SIGCONT):
                 for process in found:
@@ -255,15 +278,18 @@ class FaultRun:
     def _decided(self) -> set[Path]:
         return set(self._checkpoints.glob(f"*/chk-*/{METADATA}"))
 
-    def _fill_disk(self) -> None:
-        """Leave no room for checkpoints for a while."""
-        with contextlib.suppress(OSError), self._filler.open("wb", buffering=0) as file:
+    def _fill_disk(self, directory: Path, killed: Process | None = None) -> None:
+        """Leave no room on a disk for a while, and kill a process meanwhile."""
+        filler = directory / "filler"
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
             while file.write(bytes(1 << 12)):
                 pass
+        if killed is not None:
+            killed.kill()
         ends_s = time.monotonic() + self._random.uniform(0.5, 3)
         while time.monotonic() < ends_s and self._process is not None and self._process.poll() is None:
             time.sleep(_POLL_S)
-        self._filler.unlink()
+        filler.unlink()
 
     def _await_output(self) -> None:
         """Measure how long it takes from the last fault to the next committed output."""
@@ -302,11 +328,11 @@ class FaultRun:
         self.outcome.hidden_files = sum(1 for _ in (self._directory / "output").rglob(".*"))
 
 
-def mount(directory: Path) -> None:
+def mount(directory: Path, size: str = _DISK) -> None:
     """A small file system of its own at a directory.
 
     Raises:
         CalledProcessError: this user may not, or the system can't.
     """
-    command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "none", directory]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", directory]
     subprocess.run(command, check=True, capture_output=True)

@@ -6,6 +6,7 @@ does not depend on the order in which its sources are read, so there is one trut
 
 from __future__ import annotations
 
+import os
 import sys
 
 from firesteel.common import Duration, Encoder, Row, Time, Types, WatermarkStrategy
@@ -26,6 +27,7 @@ from firesteel.datastream.functions import KeyedProcessFunction, ProcessJoinFunc
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
 
+PARALLELISM = "FIRESTEEL_FAULT_PARALLELISM"
 KEYS = 100
 WINDOW_MS = 500
 JOIN_WINDOW_MS = 200
@@ -166,6 +168,6 @@ def write(stream, sink, where):
 if __name__ == "__main__":
     job, sink, where, records = sys.argv[1:]
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
+    env.set_parallelism(int(os.environ.get(PARALLELISM, "2")))
     write({**JOBS, **KAFKA_JOBS}[job](env, int(records), where), sink, where)
     env.execute(job)

@@ -1,4 +1,6 @@
-"""Many fault runs with random faults: `python -m tests.exactly_once.series 56 [seed]`.
+"""Many fault runs with random faults: `python -m tests.exactly_once.series 56 [seed [state]]`.
+
+With `state`, the state is on a small local disk of its own that is full at times.
 
 Writes what came of them to benchmarks/results, after each run.
 """
@@ -20,7 +22,7 @@ from itertools import product
 from pathlib import Path
 
 from tests.datastream.connectors import database_servers
-from tests.exactly_once.fault_run import FULL_DISK, OPTIONS, Case, FaultRun, Outcome, mount
+from tests.exactly_once.fault_run import FULL_DISK, FULL_LOCAL_DISK, OPTIONS, Case, FaultRun, Outcome, mount
 from tests.exactly_once.job import JOBS
 from tests.exactly_once.outputs import Files, Output, Server, Sqlite
 from tests.exactly_once.processes import KINDS
@@ -44,7 +46,7 @@ soak` runs it; the seed was {seed}.
 
 {date}, {cores} cores, {machine}. Python {python}. {runs} runs, {faults} faults, {wrong} wrong.
 
-## From a fault to the next committed output
+{state}## From a fault to the next committed output
 
 Of a full disk: from when there is room again. The process of the JobManager has to be started again, with a JVM. Next
 to nothing where a batch was past what was killed. Not measured where the next fault hit before.
@@ -59,6 +61,15 @@ to nothing where a batch was past what was killed. Not measured where the next f
 {table}"""
 
 
+OF_STATE = """\
+State is on a local disk of 64 MB with 4 KB of memory per slot (`state.backend.type: rocksdb`), so that nearly all of
+it is on disk. "full local disk": that disk has no free byte for up to 3 s, and a slot process is killed, so that the
+next one finds no room. Each start from a checkpoint has another parallelism (1 to 4) and backend by chance.
+
+"""
+"""What the page says about runs with state on a local disk."""
+
+
 def can_mount() -> bool:
     """Whether this user may make a small file system."""
     with tempfile.TemporaryDirectory() as directory:
@@ -70,8 +81,11 @@ def can_mount() -> bool:
         return True
 
 
-def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
-    """Without end: all jobs with all sinks, all faults in turn with random further ones."""
+def cases(seed: int, sinks: Sequence[str], on_disk: bool = False) -> Iterator[tuple[Case, str]]:
+    """Without end: all jobs with all sinks, all faults in turn with random further ones.
+
+    With state on disk, the local disk is full once in each of them.
+    """
     rng = random.Random(seed)
     faults = [*KINDS, *([FULL_DISK] if can_mount() else ())]
     while True:
@@ -79,10 +93,10 @@ def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
         rng.shuffle(combinations)
         for number, (job, sink) in enumerate(combinations):
             further = rng.choices(faults, k=rng.randrange(_MOST_FAULTS))
-            hit = [faults[number % len(faults)], *further]
+            hit = [faults[number % len(faults)], *further, *([FULL_LOCAL_DISK] if on_disk else ())]
             rng.shuffle(hit)
             yield Case(job, tuple(hit), rng.randrange(2**32)), sink
-            if number % _BATCH_AFTER == 0:
+            if number % _BATCH_AFTER == 0 and not on_disk:
                 hit = rng.sample(_FAULTS_OF_BATCH, k=rng.randrange(1, _MOST_FAULTS))
                 batch_job = (
                     "totals" if job == "interval join" else job
@@ -100,8 +114,9 @@ def output_of(sink: str, directory: Path, urls: Mapping[str, str]) -> Output:
 class Series:
     """Some runs, and the page about them."""
 
-    def __init__(self, seed: int, page: Path) -> None:
+    def __init__(self, seed: int, page: Path, on_disk: bool = False) -> None:
         self._seed = seed
+        self._on_disk = on_disk
         self._page = page
         self._done: list[tuple[Case, str, Outcome]] = []
 
@@ -113,7 +128,7 @@ class Series:
                 urls["PostgreSQL"] = stack.enter_context(database_servers.postgresql())
             if database_servers.is_installed("mariadbd", "mariadb-install-db"):
                 urls["MariaDB"] = stack.enter_context(database_servers.mariadb())
-            turns = cases(self._seed, ["files", "rolling files", "SQLite", *urls])
+            turns = cases(self._seed, ["files", "rolling files", "SQLite", *urls], self._on_disk)
             wrong = [self._run(*next(turns), urls) for _ in range(runs)]
         return any(wrong)
 
@@ -141,6 +156,7 @@ class Series:
             runs=len(outcomes),
             faults=sum(len(outcome.hit) for outcome in outcomes),
             wrong=sum(bool(outcome.violations) for outcome in outcomes),
+            state=OF_STATE if self._on_disk else "",
             recoveries=_recoveries(outcomes),
             table="".join(_line(*done) for done in self._done),
         )
@@ -165,11 +181,13 @@ def _line(case: Case, sink: str, outcome: Outcome) -> str:
     )
 
 
-def page() -> Path:
+def page(on_disk: bool = False) -> Path:
     """Where the figures of today go."""
-    return Path("benchmarks/results") / f"{time.strftime('%Y-%m-%d')}_exactly_once.md"
+    name = "exactly_once_state_on_disk" if on_disk else "exactly_once"
+    return Path("benchmarks/results") / f"{time.strftime('%Y-%m-%d')}_{name}.md"
 
 
 if __name__ == "__main__":
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
-    sys.exit(Series(seed, page()).run(int(sys.argv[1])))
+    on_disk = sys.argv[3:] == ["state"]
+    sys.exit(Series(seed, page(on_disk), on_disk).run(int(sys.argv[1])))

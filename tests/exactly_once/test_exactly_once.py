@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.exactly_once.fault_run import FULL_DISK, RESCALE, Case, FaultRun
+from tests.exactly_once.fault_run import FULL_DISK, FULL_LOCAL_DISK, RESCALE, Case, FaultRun
 from tests.exactly_once.series import can_mount, output_of
 
 pytestmark = pytest.mark.spark
@@ -17,10 +17,11 @@ pytestmark = pytest.mark.spark
         ("windows", "rolling files", (RESCALE, "job manager", RESCALE)),
         ("window join", "SQLite", (RESCALE, "JVM", "slot")),
         ("interval join", "SQLite", (FULL_DISK, "worker daemon")),
+        ("windows", "files", (FULL_LOCAL_DISK, "job manager")),
     ],
 )
 def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path):
-    if FULL_DISK in faults and not can_mount():
+    if not {FULL_DISK, FULL_LOCAL_DISK}.isdisjoint(faults) and not can_mount():
         pytest.skip("needs the right to mount a file system")
     records = 120_000 if faults[0] == RESCALE else 30_000  # The command takes a second to start.
     outcome = FaultRun(Case(job, faults, seed=1, records=records), tmp_path, output_of(sink, tmp_path, {})).run()

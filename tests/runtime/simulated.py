@@ -23,6 +23,7 @@ from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, Da
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
@@ -64,6 +65,9 @@ class SimulatedTaskRunner:
         self.slots.pop(allocation_id, None)
 
     async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        return ()
+
+    async def look_up_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
         return ()
 
     async def dump_threads(self) -> tuple[ThreadText, ...]:

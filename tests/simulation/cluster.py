@@ -21,6 +21,7 @@ from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener,
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
@@ -93,6 +94,9 @@ class SimulatedTaskRunner:
         self.slots.discard(allocation_id)
 
     async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
+        return ()
+
+    async def look_up_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
         return ()
 
     async def dump_threads(self) -> tuple[ThreadText, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from firesteel.testing import run_local
-from tests.task.older_savepoints import kinds, queries
+from tests.task.older_savepoints import evolving, kinds, queries
 from tests.task.older_savepoints.program import environment
 
 SAVEPOINTS = Path(__file__).parent / "older_savepoints"
@@ -44,6 +46,32 @@ def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: s
     before = (savepoint / "printed.txt").read_text().splitlines()
     assert folded([*before, *rest.lines]) == folded(whole.lines)
     assert len(rest.lines) > 3
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("name", ["evolving"])
+def test_rows_and_records_go_on_with_other_fields(name: str, backend: str) -> None:
+    rest = run_local(evolving.environment(True, backend, SAVEPOINTS / name), batch_elements=5)
+    whole = run_local(evolving.environment(True), batch_elements=5)
+    found, expected = ({key: rest for key, *rest in map(shown, result.lines)} for result in (rest, whole))
+    assert found.keys() == expected.keys()
+    before = after = 0
+    for key, (rows, records, last) in found.items():
+        rows_then, records_then, last_then = expected[key]
+        assert last == last_then
+        for one, then, missing in [*((*pair, None) for pair in zip(rows, rows_then, strict=True)),
+                                   *((*pair, "?") for pair in zip(records, records_then, strict=True))]:  # fmt: skip
+            is_old = one["added"] == missing
+            before, after = before + is_old, after + (not is_old)
+            assert one == {**then, "added": missing if is_old else then["added"]}
+    assert before > 20
+    assert after > 20
+
+
+def shown(line: str) -> list[Any]:
+    """Return what a line of JSON says, after the number of the subtask."""
+    found: list[Any] = json.loads(line.partition("> ")[2])
+    return found
 
 
 def folded(lines: Iterable[str]) -> Counter[str]:

@@ -14,8 +14,9 @@ import pytest
 
 from firesteel.operators.chain.operator import Operator, OperatorInput, Output, TaskInfo
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
-from firesteel.spark.slot_stacks import dump_threads, forget_process, sample_stacks
-from firesteel.task.stack_server import StackServer, Turns, socket_of
+from firesteel.spark.slot_questions import forget_process
+from firesteel.spark.slot_stacks import dump_threads, sample_stacks
+from firesteel.task.stack_server import StackServer, Turns, stack_socket
 
 REQUEST = StackRequest("j", None, 10, 0.01, 100)
 
@@ -70,7 +71,7 @@ def test_a_sample_has_the_calls_the_operator_and_whether_it_computes(
     tmp_path: Path, operator: Working, work: Callable[[Callable[[], bool]], None], is_on_cpu: bool
 ) -> None:
     one, other = operator.task, task("w")
-    StackServer(socket_of(tmp_path, os.getpid()), lambda: Turns([one, other], one)).start()
+    StackServer(stack_socket(tmp_path, os.getpid()), lambda: Turns([one, other], one)).start()
     answer = asked(tmp_path)
     OperatorInput(operator).process([lambda: work(answer.is_there)], None)  # type: ignore[attr-defined]
     mine, others = answer()
@@ -86,7 +87,7 @@ def test_a_sample_has_the_calls_the_operator_and_whether_it_computes(
 
 
 def test_all_subtasks_share_what_the_slot_does_between_them_and_depth_keeps_the_innermost_calls(tmp_path: Path) -> None:
-    StackServer(socket_of(tmp_path, os.getpid()), lambda: Turns([task("v"), task("w")], None)).start()
+    StackServer(stack_socket(tmp_path, os.getpid()), lambda: Turns([task("v"), task("w")], None)).start()
     answer = asked(tmp_path, StackRequest("j", "w", 3, 0.01, 2))
     compute(answer.is_there)  # type: ignore[attr-defined]
     (one,) = answer()
@@ -96,7 +97,7 @@ def test_all_subtasks_share_what_the_slot_does_between_them_and_depth_keeps_the_
 
 
 def test_a_thread_dump_has_all_threads_with_what_the_process_runs(tmp_path: Path, operator: Working) -> None:
-    StackServer(socket_of(tmp_path, os.getpid()), lambda: Turns([], None)).start()
+    StackServer(stack_socket(tmp_path, os.getpid()), lambda: Turns([], None)).start()
     found: list[tuple[str, str]] = []
     thread = threading.Thread(
         target=lambda: found.extend(asyncio.run(dump_threads(tmp_path, {os.getpid(): "V (1/1)"})))
@@ -118,7 +119,7 @@ async def test_a_process_that_is_gone_has_no_samples(tmp_path: Path) -> None:
 def test_nobody_asks_and_nothing_runs(tmp_path: Path) -> None:
     """The thread of the server waits in the kernel: its processor time stands still."""
     before = set(threading.enumerate())
-    StackServer(socket_of(tmp_path, os.getpid()), lambda: Turns([], None)).start()
+    StackServer(stack_socket(tmp_path, os.getpid()), lambda: Turns([], None)).start()
     (thread,) = set(threading.enumerate()) - before
     assert thread.ident is not None
     if sys.platform != "linux":

@@ -7,23 +7,38 @@ import contextlib
 import os
 import pickle
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from firesteel.common import Types
 from firesteel.common.files.multipart import UploadPart
+from firesteel.common.keys.canonical_keys import ValueKey, canonical_key, key_keeper, key_of
 from firesteel.common.trust.restricted_pickle import load_plain, load_values
+from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.files.committer import FinishedPart, LeftoverParts
 from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
 from firesteel.connectors.kafka.writer import PreparedRecords
 from firesteel.connectors.staging import PreparedRows
 from firesteel.coordinator.source_splits import KnownKeys, SourceState
 from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.functions.splits import Split, Stop
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.operators.sinks.committers import _WITH_PLAIN_COMMITTABLES
-from firesteel.task.state_types import load_committables, load_frame, load_inert, load_metadata, load_sources
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.state_store import StateStore
+from firesteel.task.state_types import (
+    load_committables,
+    load_frame,
+    load_inert,
+    load_metadata,
+    load_sources,
+    load_state,
+)
+from tests.common.test_json_values import CASES
 
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
@@ -31,6 +46,10 @@ SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 class Evil:
     def __reduce__(self) -> Any:
         return os.mkdir, ("evil",)
+
+
+class Color(Enum):
+    RED = 1
 
 
 class Point:
@@ -144,3 +163,67 @@ def test_the_committables_of_each_committer_are_in_the_table() -> None:
         requests = tuple(CommitRequest("job", "sink", 0, n, item) for n, item in enumerate(committables))
         data = pickle.dumps([SinkCommittables("sink", "name", requests)], protocol=5)
         assert load_committables(data, has_own=False)[0].requests == requests
+
+
+# --- declared types ------------------------------------------------------------------------------------------------
+
+
+def deltas_of(type_info: TypeInformation[Any], value: Any, place: str) -> list[Any]:
+    """Return what a version has of a state with a value, a key, or a key of a map."""
+    backend = KeyedStateBackend(type_info if place == "key" else Types.INT(), 128)
+    store = StateStore(backend)
+    backend.current_key = key_keeper(type_info)(value) if place == "key" else 1
+    if place == "map key":
+        store.get_map_state(MapStateDescriptor("s", type_info, Types.INT())).put(value, 1)
+    else:
+        value_type, kept = (Types.INT(), 1) if place == "key" else (type_info, value)
+        store.get_state(ValueStateDescriptor("s", value_type)).update(kept)
+    return list(backend.delta())
+
+
+@pytest.mark.parametrize("place", ["value", "key", "map key"])
+@pytest.mark.parametrize(("type_info", "value"), CASES, ids=lambda one: repr(one))
+def test_values_of_each_declared_type_are_read_without_running_anything(
+    type_info: TypeInformation[Any], value: Any, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pickle, "loads", None)  # `load_state` would need it for other classes
+    for delta in deltas_of(type_info, value, place):
+        for read in (load_inert, load_state):
+            found = read(pickle.dumps(delta))
+            assert found == delta
+            assert repr(found) == repr(delta)
+
+
+def test_other_classes_are_left_to_their_program() -> None:
+    keys = [canonical_key(key) for key in (Point(1), Color.RED, 1.5)]
+    data = pickle.dumps({key: Point(2) for key in keys})
+    found: Any = load_state(data)
+    assert [key_of(key) for key in found][1:] == [Color.RED, 1.5]
+    assert {value.x for value in found.values()} == {2}
+    shown: Any = load_inert(data)
+    assert [key_of(key) for key in shown][2] == 1.5
+    assert "Point" in repr(next(iter(shown.values())))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("reduce", ("global", "os", "mkdir"), ("tuple", "evil"), None, None, None),
+        ("reduce", ("global", "builtins", "getattr"), ("tuple", 1, "real"), None, None, None),
+        ("global", "os", "mkdir"),
+        ("global", "datetime", "date.today"),
+        ("tuple", ("unknown", 1)),
+        (),
+    ],
+)
+def test_a_key_of_other_classes_is_not_rebuilt(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown: Any = load_inert(pickle.dumps({ValueKey((..., form)): 1}))
+    assert type(next(iter(shown))).__name__ == "ValueKey"
+    assert not isinstance(next(iter(shown)), ValueKey)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_form_of_a_key_is_an_error() -> None:
+    with pytest.raises(pickle.UnpicklingError):
+        load_inert(pickle.dumps(ValueKey((..., ("float", b"1")))))

@@ -171,6 +171,10 @@ class KeyedOperator(Operator):
         """Return the changes of the keyed state since the last call, or all of it if `full`."""
         return self.backend.full() if full else self.backend.delta()
 
+    def publish_state(self, batch_id: int) -> None:
+        """Let other threads see the state after a batch."""
+        self.backend.publish(batch_id)
+
     def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:
         """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)

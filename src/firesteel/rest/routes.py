@@ -97,6 +97,7 @@ _TYPES: dict[str, tuple[type, str]] = {
     "boolean": (bool, "a boolean"),
     "integer": (int, "an integer"),
     "object": (dict, "an object"),
+    "array": (list, "an array"),
 }
 """Python's type of each type of a schema, and its name in messages."""
 

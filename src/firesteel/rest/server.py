@@ -20,6 +20,7 @@ from firesteel.rest import (
     prometheus_handlers,
     rescale_handlers,
     stack_handlers,
+    state_handlers,
     vertex_handlers,
 )
 from firesteel.rest.access import Access
@@ -41,6 +42,7 @@ _API: tuple[Route, ...] = (
     *vertex_handlers.ROUTES,
     *rescale_handlers.ROUTES,
     *stack_handlers.ROUTES,
+    *state_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
 ROUTES = (*_API, openapi_route(_API))

@@ -23,14 +23,17 @@ from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.failures import task_failure
 from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
+from firesteel.spark.slot_questions import forget_process
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
-from firesteel.spark.slot_stacks import dump_threads, forget_process, running_operator, sample_stacks
+from firesteel.spark.slot_stacks import dump_threads, running_operator, sample_stacks
+from firesteel.spark.slot_states import look_up_state
 from firesteel.spark.slot_watch import SlotWatch
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
@@ -279,19 +282,22 @@ class SlotProcesses:
 
     async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks in their slot processes."""
-        return await sample_stacks(
-            self._directory.path,
-            [
-                slot.life.process_id
-                for slot in self._slots.values()
-                if slot.life.process_id is not None
-                and any(
-                    tdd.job_id == request.job_id and request.vertex_id in (None, tdd.vertex_id)
-                    for tdd in slot.life.tasks.values()
-                )
-            ],
-            request,
-        )
+        processes = self._processes_of(request.job_id, request.vertex_id)
+        return await sample_stacks(self._directory.path, processes, request)
+
+    async def look_up_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks in their slot processes."""
+        processes = self._processes_of(request.job_id, request.vertex_id)
+        return await look_up_state(self._directory.path, processes, request)
+
+    def _processes_of(self, job_id: str, vertex_id: str | None) -> list[int]:
+        """Return the processes that run a vertex of a job, or any of them if it is None."""
+        return [
+            slot.life.process_id
+            for slot in self._slots.values()
+            if slot.life.process_id is not None
+            and any(tdd.job_id == job_id and vertex_id in (None, tdd.vertex_id) for tdd in slot.life.tasks.values())
+        ]
 
     async def dump_threads(self) -> tuple[ThreadText, ...]:
         """Return the threads of all slot processes."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, TypedDict
@@ -12,14 +10,13 @@ from typing import Final, TypedDict
 from firesteel.common.json_types import Json
 from firesteel.common.stack_frames import ThreadText
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
-from firesteel.task.stack_server import OPERATOR, socket_of
+from firesteel.spark.slot_questions import ask
+from firesteel.task.stack_server import OPERATOR, stack_socket
 
 _MARGIN_S: Final = 3.0
 """Time for an answer beyond that of its samples: the thread that answers shares a lock with user code."""
 
 _ALL_CALLS: Final = 1000
-_MOST_BYTES: Final = 64 << 20
-
 
 _SubtaskFields = tuple[str, str, int, list[list[tuple[str, str, int]]], list[tuple[int, bool]]]
 
@@ -59,22 +56,8 @@ async def running_operator(directory: Path, process: int) -> tuple[str | None, i
     return None, None, None
 
 
-def forget_process(directory: Path, process_id: int) -> None:
-    """Remove the socket of a process that has ended."""
-    with contextlib.suppress(OSError):
-        socket_of(directory, process_id).unlink()
-
-
 async def _ask(directory: Path, process: int, order: Mapping[str, Json], timeout_s: float) -> _Answer:
-    try:
-        async with asyncio.timeout(timeout_s):
-            reader, writer = await asyncio.open_unix_connection(str(socket_of(directory, process)), limit=_MOST_BYTES)
-            with contextlib.closing(writer):
-                writer.write(json.dumps(order).encode() + b"\n")
-                answer: _Answer = json.loads(await reader.read())
-                return answer
-    except (OSError, TimeoutError, ValueError):
-        return {}
+    return await ask(stack_socket(directory, process), order, timeout_s, {})
 
 
 def _subtask(fields: _SubtaskFields) -> SubtaskStacks:

@@ -169,5 +169,5 @@ def _key_type(vertex: JobVertex, node: ChainedOperator) -> object:
             for sender in edge.source.producer.chain:
                 if sender.node_id == edge.source_node_id:
                     last = getattr(sender.operator, "operators", (sender.operator,))[-1]
-                    return type_text(getattr(last, "key_type", None))
+                    return type_text(getattr(last, "key_type", None), is_key=True)
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,7 +19,7 @@ from firesteel.runtime.rpc import accepted_state_keys, state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert
+from firesteel.task.state_types import load_inert, load_state
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
@@ -81,7 +80,8 @@ class SavepointFiles:
     Args:
         path: Its directory or the `_metadata` file in it, on any file system.
         configuration: Options of file systems, as in a job's configuration, and of the secret that verifies the files.
-        load: Reads the state of users. By default it creates their objects, which can run code.
+        load: Reads the state of users. By default it creates objects of their classes, which can run code; values of
+            declared types need none.
         seal: Verifies the files; None uses that of the configuration.
 
     Attributes:
@@ -98,7 +98,7 @@ class SavepointFiles:
         self,
         path: str,
         configuration: Mapping[str, str] | None = None,
-        load: Callable[[bytes], Any] = pickle.loads,
+        load: Callable[[bytes], Any] = load_state,
         seal: StateSeal | None = None,
     ) -> None:
         options = configuration or {}

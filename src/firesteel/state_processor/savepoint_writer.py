@@ -156,7 +156,10 @@ class SavepointWriter:
         limited = TableName(table_name(descriptor, namespaced=False, limited=True))
         self._replaced.setdefault(operator.operator_id, set()).update((table[1], limited))
         self._remove_added(lambda *added: added == table)
-        described = {name: description_of(descriptor), OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        described = {
+            name: description_of(descriptor),
+            OF_KEYS: {"kind": "key", "key": type_text(key_type, is_key=True)},
+        }
         for subtask in range(layout.parallelism):
             slot = layout.stage, layout.first_slot + subtask
             deltas: Iterator[Delta] = chain(parts_of(name, by_slot.get(slot, {}).items()), [(DESCRIBED, described)])

@@ -35,8 +35,9 @@ from firesteel.task.protocol import (
 from firesteel.task.python_environment import fetch_artifacts, python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
-from firesteel.task.stack_server import StackServer, Turns, socket_of
+from firesteel.task.stack_server import StackServer, Turns, stack_socket
 from firesteel.task.stage_server import StageServer, StaleRequestError
+from firesteel.task.state_lookups import state_server
 from firesteel.task.version_store import VersionStore, region_directory
 from firesteel.task.versions import TryIsOverError
 
@@ -66,13 +67,20 @@ class SlotProcess:
         self._is_limited = self._is_spent = False
         self._held = HeldDirectories()
         self._environment: AbstractContextManager[None] | None = None
-        StackServer(socket_of(Path(control_path).parent, os.getpid()), self._turns).start()
+        directory = Path(control_path).parent
+        StackServer(stack_socket(directory, os.getpid()), self._turns).start()
+        state_server(directory, os.getpid(), self._tasks).start()
         self._send(Hello(name, os.getpid()))
 
     def _turns(self) -> Turns:
         """Return whose turn it is; called by the thread that samples stacks."""
         server = self._server
         return Turns([], None) if server is None else Turns(*server.turns())
+
+    def _tasks(self) -> SlotTasks | None:
+        """Return the tasks; called by the thread that looks up state."""
+        server = self._server
+        return None if server is None else server.tasks
 
     def run(self) -> None:
         """Serve both sockets until the control connection closes, one request at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -89,6 +90,10 @@ class SlotTasks:
         restored: The state of another job that this one is restored from.
         directory: The directory of the region's versions, for files that its state refers to; None if there is none.
         is_shared: Whether the directory is shared with the driver, so that it can hold large output for it.
+
+    Attributes:
+        stages: The subtasks by vertex id, of each stage.
+        turn: Held while a batch runs; another thread that holds it can read the state.
     """
 
     def __init__(
@@ -111,6 +116,7 @@ class SlotTasks:
         self._directory = directory
         self._output = directory if is_shared else None
         self.stages: dict[int, dict[str, Subtask]] = {}
+        self.turn = threading.RLock()
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
         self._at: dict[int, Chain] = {}
@@ -207,12 +213,13 @@ class SlotTasks:
 
     def close(self) -> None:
         """Close all subtasks; raise the first error after all were closed."""
-        subtasks = [subtask for stage in self.stages.values() for subtask in stage.values()]
-        self.stages.clear()
-        self._rows.close()
-        if self._store is not None:
-            self._store.close()
-        _close_all(subtasks)
+        with self.turn:
+            subtasks = [subtask for stage in self.stages.values() for subtask in stage.values()]
+            self.stages.clear()
+            self._rows.close()
+            if self._store is not None:
+                self._store.close()
+            _close_all(subtasks)
 
     def run_stage(
         self,
@@ -237,19 +244,20 @@ class SlotTasks:
         Raises:
             TryIsOverError: another process has already run the stage in this try.
         """
-        try:
-            if self._store is not None:
-                self._store.check_try(stage, at)
-            # Another slot's failure repeats the batch for all; this one's subtasks are then a batch ahead.
-            if self._at.get(stage) != parent or stage not in self.stages:
-                self.open_stage(stage, at, parent)
-            # Until the batch has succeeded the subtasks are at no version, so one that is tried again creates them
-            # anew.
-            self._at.pop(stage, None)
-            yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
-        except Exception as error:
-            self._close_after(error, stage)
-            raise
+        with self.turn:
+            try:
+                if self._store is not None:
+                    self._store.check_try(stage, at)
+                # Another slot's failure repeats the batch for all; this one's subtasks are then a batch ahead.
+                if self._at.get(stage) != parent or stage not in self.stages:
+                    self.open_stage(stage, at, parent)
+                # Until the batch has succeeded the subtasks are at no version, so one that is tried again creates them
+                # anew.
+                self._at.pop(stage, None)
+                yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
+            except Exception as error:
+                self._close_after(error, stage)
+                raise
 
     def _close_after(self, error: Exception, stage: int) -> None:
         """Close the subtasks of a failed stage; an error while closing becomes a note of the original error."""
@@ -284,6 +292,7 @@ class SlotTasks:
         chain = self._write_version(stage, at, parent, batch)
         state_s = time.perf_counter() - begun_s
         for subtask in subtasks:
+            subtask.publish_state(at.batch_id)
             subtask.close_if_ended()
         self._at[stage] = chain
         stored = self._store_for_checkpoint(stage, chain, parent, batch)

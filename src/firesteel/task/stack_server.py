@@ -1,23 +1,17 @@
 """Samples of the stacks of a slot process, for flame graphs, profiles and thread dumps.
 
-A thread waits at a Unix socket beside the slot's own and does nothing until the TaskExecutor connects: it needs no
-processor and never asks for the interpreter's lock. User code runs in the main thread, which can't answer by itself
-while it is in a long call.
+User code runs in the main thread, which can't answer by itself while it is in a long call.
 
 Why: `docs/decisions/0054-stacks-are-sampled-by-a-thread.md`.
 
-Request: a line with a JSON object, `{"samples": 100, "delay": 0.05, "depth": 100}` or `{"dump": true}`. Response: a
-JSON object, and the end of the connection.
+Questions (see `question_server`): `{"samples": 100, "delay": 0.05, "depth": 100}` or `{"dump": true}`.
 """
 
 from __future__ import annotations
 
-import json
-import socket
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -27,6 +21,7 @@ from firesteel.common.json_types import Json
 from firesteel.common.our_code import OUR_CODE
 from firesteel.common.stack_frames import Frame, frames_of, threads_of_this_process
 from firesteel.operators.chain.operator import Operator, OperatorInput, TaskInfo
+from firesteel.task.question_server import STACKS, QuestionServer, socket_of
 
 _MEASURED_S = 0.001
 _ON_CPU_SHARE = 0.1
@@ -47,9 +42,9 @@ class Turns(NamedTuple):
     running: TaskInfo | None
 
 
-def socket_of(directory: Path, process_id: int) -> Path:
+def stack_socket(directory: Path, process_id: int) -> Path:
     """Return the socket at which a slot process answers."""
-    return directory / f"stacks-{process_id}"
+    return socket_of(directory, process_id, STACKS)
 
 
 class StackServer:
@@ -63,26 +58,11 @@ class StackServer:
     def __init__(self, path: Path, turns: Callable[[], Turns]) -> None:
         self._turns = turns
         self._main = threading.main_thread().ident or 0
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        path.unlink(missing_ok=True)  # of a former process with the same id
-        self._socket.bind(str(path))
-        self._socket.listen()
+        self._server = QuestionServer(path, self._answer)
 
     def start(self) -> None:
         """Start the thread, which ends with the process."""
-        threading.Thread(target=self._serve, name="stack-server", daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            connection, _ = self._socket.accept()
-            try:
-                with connection, connection.makefile("rwb") as stream:
-                    request = json.loads(stream.readline())
-                    stream.write(json.dumps(self._answer(request)).encode())
-            except OSError:
-                pass  # The TaskExecutor has given up.
-            except Exception:
-                traceback.print_exc()  # The next request may succeed.
+        self._server.start()
 
     def _answer(self, request: Mapping[str, float]) -> Json:
         if request.get("dump"):

@@ -102,6 +102,11 @@ class StageServer:
             request.stage, request.at, request.parent, batch, rows, is_remote=request.is_remote
         )
 
+    @property
+    def tasks(self) -> SlotTasks | None:
+        """The tasks, if there are any now; may be called by other threads."""
+        return self._tasks
+
     def turns(self) -> tuple[list[TaskInfo], TaskInfo | None]:
         """Return all subtasks, and the one that runs now, or None; may be called by other threads."""
         tasks = self._tasks

@@ -7,6 +7,7 @@
 | `load_sources` | positions of splits | refused |
 | `load_committables` | committables of sinks | refused, unless the job has committables of its own |
 | `load_inert` | state of users, to describe it | become inert values |
+| `load_state` | state of users, for their programs | are read by `pickle`; plain data is not |
 
 `pickle.loads` on users' state is left to the process that runs the users' code.
 """
@@ -18,10 +19,12 @@ import pickle
 import reprlib
 from typing import Any
 
+from firesteel.common.keys.canonical_keys import ValueKey, key_of
+from firesteel.common.keys.key_forms import is_made_of
 from firesteel.common.trust.restricted_pickle import VALUES, load_listed
 from firesteel.task.moved_modules import MOVED
 
-__all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources"]
+__all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources", "load_state"]
 
 _METADATA = {
     "firesteel.task.checkpoint_metadata": ("CheckpointMetadata", "RegionState", "VertexLayout"),
@@ -50,6 +53,8 @@ _COMMITTABLES = {
 }
 _SHOWN = {
     **VALUES,
+    "builtins": (*VALUES["builtins"], "Ellipsis"),  # in canonical keys
+    "firesteel.common.time": ("Instant",),
     "firesteel.common.types": ("Row", "RowKind", "_make_row"),
     "firesteel.columns.row_keys": ("NAN",),
     "firesteel.operators.state.list_part": ("ListPart",),
@@ -90,7 +95,7 @@ def load_committables(data: bytes, has_own: bool) -> Any:
 class _Inert:
     """A value of a class that is not imported: it shows its class and what it was made of, and does nothing."""
 
-    _parts: list[Any]
+    _parts: list[object]
 
     def __new__(cls, *arguments: object, **named: object) -> _Inert:
         made = super().__new__(cls)
@@ -123,20 +128,46 @@ class _Inert:
         return f"{type(self).__name__}({', '.join(map(repr, self._parts))})"
 
 
+_VALUE_KEY = ValueKey.__module__, ValueKey.__qualname__
+
+
 class _InertUnpickler(pickle.Unpickler):
-    """Creates inert values in place of all classes and functions that are not plain values."""
+    """Creates inert values in place of all classes and functions that are not plain values.
+
+    Attributes:
+        is_plain: Whether there was none.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
         self._inert: dict[tuple[str, str], type[_Inert]] = {}
+        self.is_plain = True
 
     def find_class(self, module: str, name: str) -> object:
         module = MOVED.get(module, module)
         if name in _SHOWN.get(module, ()):
             return super().find_class(module, name)
+        if (module, name) == _VALUE_KEY:
+            return self._key_class()
+        self.is_plain = False
         return self._inert.setdefault((module, name), _inert_class(module, name))
 
+    def _key_class(self) -> type:
+        """Return a class that creates canonical keys, or inert values if a key refers to other classes."""
+
+        def made(_: type, parts: object) -> object:
+            match parts:
+                case (first, form) if first is ... and is_made_of(form, _SHOWN):
+                    key = ValueKey(parts)
+                    key_of(key)  # A damaged form is an error here and not where the key is shown.
+                    return key
+            self.is_plain = False
+            return _inert_class(*_VALUE_KEY)(parts)
+
+        return type(_VALUE_KEY[1], (), {"__new__": made})
+
     def persistent_load(self, pid: object) -> object:
+        self.is_plain = False
         return _Inert(pid)
 
 
@@ -154,3 +185,16 @@ def load_inert(data: bytes) -> object:
         return _InertUnpickler(data).load()
     except Exception as error:  # Anything can be in a file that anyone may have written.
         raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
+
+
+def load_state(data: bytes) -> object:
+    """Return state of users: of plain data without running anything, of other classes with `pickle`.
+
+    Values of all declared types are plain data, see `tests/task/test_state_types.py`.
+    """
+    unpickler = _InertUnpickler(data)
+    try:
+        found: object = unpickler.load()
+    except Exception:  # The error is that of `pickle`.
+        return pickle.loads(data)
+    return found if unpickler.is_plain else pickle.loads(data)

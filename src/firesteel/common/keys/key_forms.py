@@ -15,7 +15,7 @@ import pickle
 import struct
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 from importlib import import_module
 from typing import Any
@@ -23,6 +23,9 @@ from typing import Any
 from firesteel.errors import FiresteelError
 
 _ATOMS = frozenset({int, str, bytes, type(None), datetime.date, datetime.timedelta})
+_PLAIN_FORMS = _ATOMS | {bool, datetime.datetime, datetime.time}
+"""Classes of forms that are no tuples."""
+
 _FLOAT = struct.Struct(">d")
 _NAN = _FLOAT.pack(math.nan)
 _PROTOCOL = 5
@@ -139,6 +142,23 @@ def is_rebuildable(form: object) -> bool:
     if form[0] == "global":
         return form[1].partition(".")[0] in _KNOWN_PACKAGES
     return all(map(is_rebuildable, form[1:]))
+
+
+def is_made_of(form: object, named: Mapping[str, Collection[str]]) -> bool:
+    """Return whether a form is well-formed, and refers to listed classes and functions only.
+
+    Args:
+        form: Anything: files that others wrote may hold any form.
+        named: Names of classes and functions by module.
+    """
+    if form.__class__ is not tuple:
+        return form.__class__ in _PLAIN_FORMS
+    assert isinstance(form, tuple)
+    if not form or form[0] not in _REBUILDERS:
+        return False
+    if form[0] == "global":
+        return len(form) == 3 and form[2] in named.get(form[1], ())
+    return all(is_made_of(part, named) for part in form[1:])
 
 
 def has_set(form: object) -> bool:

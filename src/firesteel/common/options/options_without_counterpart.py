@@ -40,7 +40,7 @@ _STATE = (
         "execution.async-state.* execution.batch-state-backend.enabled execution.sorted-inputs.enabled "
         "execution.sort-partition.memory execution.sort-keyed-partition.memory",
     ),
-    OptionRule("state cannot be queried from outside", "queryable-state.*"),
+    OptionRule("state of running jobs is read by REST and by the connector `state`", "queryable-state.*"),
 )
 
 _MEMORY_AND_NETWORK = (

@@ -40,7 +40,7 @@ _RESULTS = (
     OptionRule("use `python.files`", "python.pythonpath"),
     OptionRule("programs set their own options", "execution.program-config.*", _ON),
     OptionRule("a job outlives its client", "execution.shutdown-on-attached-exit", _OFF),
-    OptionRule("state cannot be queried from outside; write it to a sink", "queryable-state.enable", _OFF),
+    OptionRule("state of running jobs is read by REST and by the connector `state`", "queryable-state.enable", _OFF),
     OptionRule("a failed cleanup is retried after a growing delay", "cleanup-strategy.type", ("exponential-delay",)),
     OptionRule("a failed cleanup is retried after a growing delay", "cleanup-strategy.fixed-delay.*"),
     OptionRule(

@@ -159,6 +159,7 @@ class TaskInfo:
         began: Run, batch and attempt in which the subtask was created; it increases across restarts and leaders.
         output_directory: Directory on shared storage for large output to the driver; empty if there is none.
         spool_directory: Directory on this host for files that the state of sinks refers to; empty if there is none.
+        last_batch: The last batch that the subtask has completed; -1 if it has not completed any.
     """
 
     job_id: str
@@ -178,6 +179,7 @@ class TaskInfo:
     metrics: dict[str, Any] = field(default_factory=dict)
     output_directory: str = ""
     spool_directory: str = ""
+    last_batch: int = -1
 
     @property
     def reuses_objects(self) -> bool:
@@ -269,6 +271,9 @@ class Operator:
     def state_parts(self, full: bool) -> Iterator[object]:
         """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
+
+    def publish_state(self, batch_id: int) -> None:
+        """Let other threads see the keyed state after a batch, whose changes `state_parts` has returned."""
 
     def load_keyed(self, delta: tuple[Any, ...], key_groups: range | None = None) -> None:
         """Load a `Delta` of keyed state before `open`, restricted to some key groups if given."""

@@ -91,7 +91,8 @@ class StateMigrationError(FiresteelError):
     def __init__(self, what: str, restored: str, asked: str) -> None:
         super().__init__(
             f"{what} was restored as {restored}, but the program asks for {asked}; declare it as it was, or give it "
-            "another name (a ROW may get and lose fields, and a time to live may be switched on and off)"
+            "another name (a ROW and an Avro record may get and lose fields, and a time to live may be switched on and "
+            "off)"
         )
 
 

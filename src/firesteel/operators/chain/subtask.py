@@ -278,6 +278,12 @@ class Subtask:
             for delta in operator.state_parts(full):
                 yield operator_id, pickled(delta)
 
+    def publish_state(self, batch_id: int) -> None:
+        """Let other threads see the state after a batch, whose changes `keyed_state` has returned."""
+        self.task.last_batch = batch_id
+        for _, operator in self.operators:
+            operator.publish_state(batch_id)
+
     def version(self) -> Version:
         """Return the state of the subtask without keyed and broadcast state."""
         snapshots = self._take_snapshots() if self._is_open else self._snapshots

@@ -9,7 +9,7 @@ Why: `docs/decisions/0045-states-describe-themselves.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.common.typeinfo import (
     ElementTypeInfo,
@@ -54,6 +54,7 @@ OF_KEYS = "\0key"
 
 PICKLED = "PICKLED"
 _ROW = "ROW"
+_TUPLE = "TUPLE"
 
 _KINDS: dict[type[StateDescriptor], str] = {
     ValueStateDescriptor: "value",
@@ -64,25 +65,46 @@ _KINDS: dict[type[StateDescriptor], str] = {
 }
 
 
-def type_text(type_info: TypeInformation[object] | None) -> TypeText:
+@runtime_checkable
+class EvolvingType(Protocol):
+    """A type with a schema of its own, whose values can be converted to those of another schema, as Avro's."""
+
+    def schema_text(self) -> tuple[str, str]:
+        """Return the kind of the type and its schema."""
+
+    def conversion_from(self, schema: str) -> Convert | None:
+        """Return how to convert values of another schema, None if that is not possible."""
+
+
+def type_text(type_info: TypeInformation[object] | None, is_key: bool = False) -> TypeText:
     """Return a type as plain data; undeclared types are PICKLED.
+
+    Args:
+        type_info: The type.
+        is_key: Whether it is a type of keys, which cannot evolve: where a key belongs depends on it.
 
     Example:
         >>> type_text(Types.LIST(Types.ROW_NAMED(["a"], [Types.INT()])))
         ('ListTypeInfo', (('ROW', ('Integer',), ('a',)),))
     """
+    if isinstance(type_info, EvolvingType) and not is_key:
+        kind, schema = type_info.schema_text()
+        return kind, (), (schema,)
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return PICKLED
     if isinstance(type_info, ExternalTypeInfo):
-        return type_text(type_info.type_info)
-    if isinstance(type_info, RowTypeInfo):
-        return _ROW, tuple(map(type_text, type_info.get_field_types())), tuple(type_info.get_field_names())
-    if isinstance(type_info, TupleTypeInfo):
-        return "TUPLE", tuple(map(type_text, type_info.get_field_types()))
+        return type_text(type_info.type_info, is_key)
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        fields = tuple(type_text(field, is_key) for field in type_info.get_field_types())
+        return (
+            (_ROW, fields, tuple(type_info.get_field_names()))
+            if isinstance(type_info, RowTypeInfo)
+            else (_TUPLE, fields)
+        )
     if isinstance(type_info, MapTypeInfo):
-        return "MAP", (type_text(type_info.key_type), type_text(type_info.value_type))
+        return "MAP", (type_text(type_info.key_type, is_key=True), type_text(type_info.value_type, is_key))
     if isinstance(type_info, ElementTypeInfo):
-        return type(type_info).__name__, (type_text(type_info.element_type),)
+        return type(type_info).__name__, (type_text(type_info.element_type, is_key),)
     return str(type_info)
 
 
@@ -94,6 +116,8 @@ def shown(text: object) -> str:
         'ROW<a: Integer, b: PICKLED>'
     """
     match text:
+        case (str(name), (), (str(schema),)):
+            return f"{name} {schema}"
         case (str(name), tuple(parts)):
             return f"{name}<{', '.join(map(shown, parts))}>"
         case (str(name), tuple(parts), tuple(names)):
@@ -128,7 +152,7 @@ def description_of(descriptor: StateDescriptor) -> Description:
     """
     kind, key, value = _types_of(descriptor)
     found: Description = {"kind": kind, "value": type_text(value)}
-    return found | {"key": type_text(key)} if kind == "map" else found
+    return found | {"key": type_text(key, is_key=True)} if kind == "map" else found
 
 
 def different(first: Description, second: Description) -> Description:
@@ -179,6 +203,8 @@ def _conversion(old: object, new: object, declared: TypeInformation[object] | No
     """Return how to convert values of one type to another, or None if that is not possible."""
     if old == new:
         return _same
+    if isinstance(declared, EvolvingType):
+        return _evolution(old, new, declared)
     if isinstance(declared, ExternalTypeInfo):
         return _conversion(old, new, declared.type_info)
     if not isinstance(old, tuple) or not isinstance(new, tuple) or old[0] != new[0]:
@@ -194,6 +220,14 @@ def _conversion(old: object, new: object, declared: TypeInformation[object] | No
         elements = _conversion(old[1][0], new[1][0], declared.element_type)
         return elements and (lambda value: value and list(map(elements, value)))
     return None
+
+
+def _evolution(old: object, new: object, declared: EvolvingType) -> Convert | None:
+    match old:
+        case (str(kind), (), (str(schema),)) if kind == declared.schema_text()[0]:
+            return declared.conversion_from(schema)
+    # Earlier releases did not note schemas.
+    return _same if old == PICKLED else None
 
 
 def _tuple_conversion(old: Stored, new: Stored, declared: TupleTypeInfo) -> Convert | None:

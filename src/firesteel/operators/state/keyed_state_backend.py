@@ -25,6 +25,7 @@ from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
+from firesteel.operators.state.served_table import ServedTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
 from firesteel.operators.windows.window_table import WindowTable
 
@@ -62,24 +63,30 @@ class KeyedStateBackend:
     Flink, a version consists of the changes of one batch.
 
     Attributes:
+        key_type: The declared type of the keys, if any.
         current_key: The key that states without a namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
         key_group: Returns the key group of a key.
         on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
         processed.
+        times_to_live: The time to live in ms of the values of a table, by its name.
+        served: The views of tables that others read.
     """
 
     def __init__(
         self, key_type: TypeInformation[object] | None, max_parallelism: int, store: DiskStore | None = None
     ) -> None:
         self._store = store
+        self.key_type = key_type
         self.current_key: Entry = None
         self.current_entry: object = None
         self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
+        self.times_to_live: dict[str, int] = {}
+        self.served: dict[str, ServedTable] = {}
         self._restored: dict[str, Description] = {}
         self._of_subtask: dict[str, Description] = {}
-        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type)}}
+        self._described: dict[str, Description] = {OF_KEYS: {"kind": "key", "key": type_text(key_type, is_key=True)}}
         self._undescribed = dict(self._described)
         self.key_group: Callable[[Entry], int] = key_group_assigner(key_type, max_parallelism)
 
@@ -146,18 +153,24 @@ class KeyedStateBackend:
 
     def delta(self) -> Iterator[Delta]:
         """Return the changes since the last call of `delta` or `full`, as deltas of bounded size."""
-        return self._versioned(self._undescribed, methodcaller("changes"))
+        return self._versioned(self._undescribed, methodcaller("changes"), is_full=False)
 
     def full(self) -> Iterator[Delta]:
         """Return all state except entries excluded from snapshots, as deltas of bounded size."""
-        return self._versioned(self.restored | self._described, methodcaller("entries"))
+        return self._versioned(self.restored | self._described, methodcaller("entries"), is_full=True)
 
     def _versioned(
-        self, descriptions: dict[str, Description], items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]]
+        self,
+        descriptions: dict[str, Description],
+        items_of: Callable[[Table], Iterator[tuple[Entry, Stored]]],
+        is_full: bool,
     ) -> Iterator[Delta]:
         has_entries = False
         for name, table in self.tables.items():
             parts = parts_of(name, items_of(table))
+            served = self.served.get(name)
+            if served is not None:
+                parts = served.noted(parts, is_full)
             for part in parts if self._store is None else _lists_in_parts(parts):
                 has_entries = True
                 yield part
@@ -197,6 +210,28 @@ class KeyedStateBackend:
         """
         before = self.restored.get(OF_KEYS, self._described[OF_KEYS])
         check_same(f"the key of operator {operator!r}", "type", before["key"], self._described[OF_KEYS]["key"])
+
+    def described_tables(self) -> dict[str, tuple[str, str]]:
+        """Return name of the table and kind of each state of users that keys have, by name of the state."""
+        found: dict[str, tuple[str, str]] = {}
+        for name, description in self._described.items():
+            if name in self.tables and not name.startswith(NAMESPACED):
+                found[name.removesuffix(WITH_TTL).removesuffix(OF_MAPS)] = name, str(description["kind"])
+        return found
+
+    def served_table(self, name: str, kind: str, batch_id: int) -> ServedTable:
+        """Return the view of a table in memory as of the last batch; to be called between batches if there is none."""
+        if name not in self.served:
+            self.served[name] = ServedTable(self.changing_table(name), kind, batch_id)
+        return self.served[name]
+
+    def publish(self, batch_id: int) -> None:
+        """Let the views show the version that was written after a batch; drop those that nobody reads any more."""
+        for name, served in list(self.served.items()):
+            if served.is_unused():
+                del self.served[name]
+            else:
+                served.publish(batch_id)
 
     def describe(self, name: str, description: Description) -> None:
         """Note what the versions say about the state of a table."""

@@ -6,7 +6,7 @@ Why: `docs/decisions/0017-tables-by-window-and-by-map-key.md`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
@@ -88,6 +88,10 @@ class MapTable(DirtyEntries, ABC):
         """Yield all map entries that have not expired, with their values."""
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
+
+    def all_items(self) -> Iterable[tuple[Entry, Stored]]:
+        """Return all map entries with their values, also expired ones, while nothing is changed."""
+        return self._all()
 
     def take_all(self) -> list[tuple[Entry, Stored]]:
         """Remove all map entries, also expired ones, and return them with their values."""

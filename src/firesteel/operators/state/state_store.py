@@ -92,6 +92,8 @@ class StateStore:
         for found in names:
             del backend.restored[found]
         backend.describe(name, description_of(descriptor))
+        if descriptor.ttl_config is not None and limited:
+            backend.times_to_live[name] = descriptor.ttl_config.get_ttl().to_milliseconds()
         return state
 
     def _rewrite(self, source: str, target: str, written: Callable[[Stored], Stored]) -> None:

@@ -31,6 +31,9 @@ class Deleted:
 
 DELETED = Deleted()
 
+_AT_ONCE = 50_000
+"""Entries of a long list that are handled at once: threads that look up state wait for the interpreter meanwhile."""
+
 Unexpired = Callable[[Iterable[tuple[Entry, Stored]]], Iterator[tuple[Entry, Stored]]]
 """Filters `(entry, value)` pairs whose values have not expired."""
 
@@ -79,19 +82,28 @@ class DirtyEntries:
     def forget_repetitions(self) -> None:
         """Remove duplicates when the list is long; the next time is when it has doubled."""
         if len(self.dirty) > self._limit:
-            self.dirty[:] = dict.fromkeys(self.dirty)
+            self.dirty[:] = _distinct(self.dirty)
             self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
     def take_dirty(self) -> Iterable[Entry]:
         """Return each dirty entry once, and clear them."""
-        dirty = dict.fromkeys(self.dirty)
+        dirty = _distinct(self.dirty)
         self.forget_dirty()
         return dirty
 
     def forget_dirty(self) -> None:
         """Clear the dirty entries, after a version has taken all entries."""
-        self.dirty.clear()
+        while self.dirty:
+            del self.dirty[-_AT_ONCE:]
         self._limit = _DIRTY_ENTRIES
+
+
+def _distinct(entries: list[object]) -> dict[object, None]:
+    """Return entries without duplicates, in the order of their first occurrence."""
+    found: dict[object, None] = {}
+    for begin in range(0, len(entries), _AT_ONCE):
+        found.update(zip(entries[begin : begin + _AT_ONCE], repeat(None), strict=False))
+    return found
 
 
 class StateTable(DirtyEntries):
@@ -167,6 +179,10 @@ class StateTable(DirtyEntries):
         items = self.data.items() if self._disk is None else self._disk.unchanged_items()
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
+
+    def all_items(self) -> Iterable[tuple[Entry, Stored]]:
+        """Return all entries with their values, also expired ones, while nothing is changed."""
+        return self.data.items()
 
     def take_all(self) -> list[tuple[Entry, Stored]]:
         """Remove all entries, also expired ones, and return them with their values."""

@@ -54,6 +54,7 @@ from firesteel.runtime.resourcemanager.workers import (
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcConnectionError, RpcService
 from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
     TaskExecutorGateway,
@@ -281,6 +282,10 @@ class ResourceManager(FencedRpcEndpoint):
     async def request_task_manager_stacks(self, resource_id: str, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks on a TaskExecutor."""
         return await self._task_executor(resource_id).request_stacks(request)
+
+    async def request_task_manager_state(self, resource_id: str, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks on a TaskExecutor."""
+        return await self._task_executor(resource_id).request_state(request)
 
     async def request_task_manager_threads(self, resource_id: str) -> tuple[ThreadText, ...]:
         """Return the threads of a TaskExecutor's process and of its slots'."""

@@ -12,6 +12,7 @@ from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
 from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 
 __all__ = [
     "JobMasterRegistration",
@@ -151,6 +152,14 @@ class ResourceManagerGateway(Protocol):
 
     async def request_task_manager_stacks(self, resource_id: str, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks on a TaskExecutor.
+
+        Raises:
+            UnknownTaskExecutorError: it is not registered.
+        """
+        ...
+
+    async def request_task_manager_state(self, resource_id: str, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks on a TaskExecutor.
 
         Raises:
             UnknownTaskExecutorError: it is not registered.

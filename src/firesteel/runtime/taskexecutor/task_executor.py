@@ -34,6 +34,7 @@ from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.job_leader_service import JobLeaderService
 from firesteel.runtime.taskexecutor.log_files import LogFile, LogFiles
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
@@ -222,6 +223,10 @@ class TaskExecutor(RpcEndpoint):
     async def request_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks here."""
         return await self._runner.sample_stacks(request)
+
+    async def request_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks here."""
+        return await self._runner.look_up_state(request)
 
     async def request_thread_dump(self) -> tuple[ThreadText, ...]:
         """Return the threads of its process and of its slots'."""

@@ -12,6 +12,7 @@ from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
@@ -148,6 +149,10 @@ class TaskExecutorGateway(Protocol):
 
     async def request_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks here."""
+        ...
+
+    async def request_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks here."""
         ...
 
     async def request_thread_dump(self) -> tuple[ThreadText, ...]:

@@ -8,6 +8,7 @@ from firesteel.common.stack_frames import ThreadText
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["TaskRunner", "TaskRunnerFactory", "TaskStateListener"]
@@ -50,6 +51,10 @@ class TaskRunner(Protocol):
 
     async def sample_stacks(self, request: StackRequest) -> tuple[SubtaskStacks, ...]:
         """Sample the stacks of a job's subtasks here; those without samples are left out."""
+        ...
+
+    async def look_up_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
+        """Look up keys in the state of a job's subtasks here; a slot that does not answer in time is left out."""
         ...
 
     async def dump_threads(self) -> tuple[ThreadText, ...]:

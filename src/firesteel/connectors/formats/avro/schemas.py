@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from firesteel.common.types import Row
 from firesteel.common.values.batch_decoding import decode_all
 from firesteel.common.values.coercion import coercer
 from firesteel.connectors.formats.avro.codec import fastavro, same
+from firesteel.connectors.formats.avro.evolution import conversion
 from firesteel.connectors.formats.avro.type_parts import typed_part
 from firesteel.connectors.formats.stream_format import StreamFormat
 
@@ -96,6 +98,18 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__()
         self.schema = schema
+
+    def schema_text(self) -> tuple[str, str]:
+        """Return the kind of the type and its schema, for the descriptions of states."""
+        return "AVRO", self.schema.json_schema
+
+    def conversion_from(self, schema: str) -> Callable[[object], object] | None:
+        """Return how to convert values of another schema, None if that is not possible.
+
+        Args:
+            schema: The schema as JSON text.
+        """
+        return conversion(schema, self.schema)
 
 
 class AvroInputFormat(InputFormat):

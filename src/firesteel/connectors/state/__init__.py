@@ -1,0 +1,3 @@
+"""The keyed state of a running job as a table: the connector `state`."""
+
+TABLES = {"state": "table"}

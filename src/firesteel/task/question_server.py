@@ -1,0 +1,78 @@
+"""Answers questions about a slot process while its main thread, which runs user code, is busy.
+
+A thread waits at a Unix socket beside the slot's own and does nothing until the TaskExecutor connects: it needs no
+processor and never asks for the interpreter's lock.
+
+Question: a line with a JSON object. Answer: a JSON object, and the end of the connection.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from firesteel.common.json_types import Json
+
+STACKS, STATE = "stacks", "state"
+TOPICS = (STACKS, STATE)
+"""What questions are about; there is a server for each."""
+
+_LONGEST_QUESTION = 16 << 20
+_READ_AT_ONCE = 1 << 16
+
+Question = TypeVar("Question")
+Answer = Callable[[Question], Json]
+"""Answers a question, which is a JSON object, in the thread of the server."""
+
+
+def socket_of(directory: Path, process_id: int, topic: str) -> Path:
+    """Return the socket at which a slot process answers questions about a topic."""
+    return directory / f"{topic}-{process_id}"
+
+
+class QuestionServer(Generic[Question]):
+    """Answers the questions about one topic, one at a time.
+
+    Args:
+        path: The socket.
+        answer: Answers a question.
+    """
+
+    def __init__(self, path: Path, answer: Answer[Question]) -> None:
+        self._answer = answer
+        self._name = f"{path.name.partition('-')[0]}-server"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path.unlink(missing_ok=True)  # of a former process with the same id
+        self._socket.bind(str(path))
+        self._socket.listen()
+
+    def start(self) -> None:
+        """Start the thread, which ends with the process."""
+        threading.Thread(target=self._serve, name=self._name, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            connection, _ = self._socket.accept()
+            try:
+                with connection:
+                    connection.sendall(json.dumps(self._answer(json.loads(_line(connection)))).encode())
+            except OSError:
+                pass  # The TaskExecutor has given up.
+            except Exception:
+                traceback.print_exc()  # The next question may be answered.
+
+
+def _line(connection: socket.socket) -> bytes:
+    # Not by a file object: each read gives up the interpreter's lock, and busy user code lets it wait for that.
+    data = b""
+    while not data.endswith(b"\n") and len(data) < _LONGEST_QUESTION:
+        part = connection.recv(_READ_AT_ONCE)
+        if not part:
+            break
+        data += part
+    return data

@@ -1,0 +1,184 @@
+"""Look-ups in the state of an operator, between and during its batches."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from firesteel.common import Row, Time, Types
+from firesteel.common.keys.key_groups import key_group_range
+from firesteel.datastream.functions import KeyedProcessFunction
+from firesteel.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
+from firesteel.functions.operator_descriptors import KeyedProcessOperator
+from firesteel.task.state_lookups import answer_of
+from firesteel.testing import OperatorHarness
+
+ON_DISK = {"state.backend.type": "rocksdb"}
+
+
+class Keep(KeyedProcessFunction):
+    """Keeps what elements say, and calls `during` before it does."""
+
+    during: Any = None
+
+    def open(self, runtime_context: Any) -> None:
+        named = Types.ROW_NAMED(["n", "s"], [Types.LONG(), Types.STRING()])
+        limited = ValueStateDescriptor("limited", Types.LONG())
+        limited.enable_time_to_live(StateTtlConfig.new_builder(Time.milliseconds(100)).build())
+        self.row = runtime_context.get_state(ValueStateDescriptor("row", named))
+        self.all = runtime_context.get_list_state(ListStateDescriptor("all", Types.LONG()))
+        self.by = runtime_context.get_map_state(MapStateDescriptor("by", Types.STRING(), Types.LONG()))
+        self.limited = runtime_context.get_state(limited)
+        self.object = runtime_context.get_state(ValueStateDescriptor("object", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if Keep.during is not None:
+            Keep.during()
+        self.row.update(Row(value, str(value)))
+        self.all.add(value)
+        self.by.put(str(value % 2), value)
+        self.limited.update(value)
+        self.object.update(object())
+
+
+class Slot:
+    """A subtask of a slot, as the server of look-ups sees it."""
+
+    def __init__(self, subtask: int = 0, **options: str) -> None:
+        self.harness = OperatorHarness(
+            KeyedProcessOperator(Keep(), Types.LONG()),
+            key_selectors=[lambda value: value % 4],
+            subtask_index=subtask,
+            parallelism=2,
+            configuration=options,
+        )
+        self.turn = threading.RLock()
+        found = SimpleNamespace(operators=[("keep", self.harness.operator)], task=self.harness.operator.task)
+        self.stages = {0: {"v": found}}
+        self.batch = 0
+
+    def run(self, *values: int) -> None:
+        operator: Any = self.harness.operator
+        with self.turn:
+            groups = key_group_range(operator.task.subtask_index, 2, 128)
+            self.harness.process_batch([one for one in values if operator.backend.key_group(one % 4) in groups])
+            list(operator.state_parts(False))
+            self.batch += 1
+            operator.task.last_batch = self.batch
+            operator.publish_state(self.batch)
+
+    def ask(self, state: str, keys: list[Any], wait: float = 5.0, operator: str = "keep") -> Any:
+        tasks: Any = self
+        return answer_of({"operator": operator, "state": state, "keys": keys, "wait": wait}, lambda: tasks)
+
+
+@pytest.fixture(params=[{}, ON_DISK], ids=["memory", "disk"])
+def slots(request: pytest.FixtureRequest) -> list[Slot]:
+    Keep.during = None
+    found = [Slot(subtask, **request.param) for subtask in range(2)]
+    for slot in found:
+        slot.run(*range(8))
+    return found
+
+
+def looked_up(slots: list[Slot], state: str, keys: list[Any]) -> dict[Any, Any]:
+    """Return the values that the slots have, each key in one of them."""
+    answers = [slot.ask(state, keys) for slot in slots]
+    found = {keys[index]: value for answer in answers for index, value in answer["found"]}
+    absent = {keys[index]: None for answer in answers for index in answer["absent"]}
+    assert len(found) + len(absent) == len(keys)
+    assert not found.keys() & absent.keys()
+    return found | absent
+
+
+def test_each_slot_answers_for_its_keys(slots: list[Slot]) -> None:
+    keys = [0, 1, 2, 3, 4]
+    assert looked_up(slots, "row", keys) == {n: {"n": n + 4, "s": str(n + 4)} for n in range(4)} | {4: None}
+    assert looked_up(slots, "all", keys) == {n: [n, n + 4] for n in range(4)} | {4: None}
+    assert looked_up(slots, "by", keys) == {n: [[str(n % 2), n + 4]] for n in range(4)} | {4: None}
+    for slot in slots:
+        slot.run(*range(8, 12))
+        assert slot.ask("row", keys)["batch"] == 2
+    assert looked_up(slots, "all", keys) == {n: [n, n + 4, n + 8] for n in range(4)} | {4: None}
+
+
+def test_what_has_expired_is_not_seen(slots: list[Slot], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked_up(slots, "limited", [0, 1]) == {0: 4, 1: 5}
+    monkeypatch.setattr("firesteel.task.state_lookups.now_ms", lambda: 2**50)
+    assert looked_up(slots, "limited", [0, 1]) == {0: None, 1: None}
+
+
+def test_a_look_up_during_a_batch_sees_the_batch_before() -> None:
+    slot = Slot()
+    slot.run(*range(8))
+    before = slot.ask("row", [0, 1, 2, 3])
+    seen: list[Any] = []
+
+    def look() -> None:  # in the thread of the batch: it has the turn, so that only views answer
+        thread = threading.Thread(target=lambda: seen.append(slot.ask("row", [0, 1, 2, 3], 0.0)))
+        thread.start()
+        thread.join()
+
+    Keep.during = staticmethod(look)
+    slot.run(*range(100, 108))
+    Keep.during = None
+    assert before["found"]
+    assert seen == [before] * len(seen)
+    assert seen
+    assert slot.ask("row", [0, 1, 2, 3])["batch"] == 2
+
+
+@pytest.mark.parametrize("options", [{}, ON_DISK], ids=["first", "disk"])
+def test_a_look_up_that_needs_the_tables_waits_for_the_batch(options: dict[str, str]) -> None:
+    slot = Slot(**options)
+    slot.run(*range(8))
+    began, may_end, answers = threading.Event(), threading.Event(), []
+
+    def during() -> None:
+        began.set()
+        assert may_end.wait(30)
+
+    Keep.during = staticmethod(during)
+    batch = threading.Thread(target=lambda: slot.run(*range(100, 108)))
+    batch.start()
+    assert began.wait(30)
+    assert slot.ask("row", [0], 0.0) == {"problem": "not running", "about": ""}
+    asking = threading.Thread(target=lambda: answers.append(slot.ask("row", [0, 1, 2, 3], 30.0)))
+    asking.start()
+    may_end.set()
+    batch.join()
+    asking.join()
+    Keep.during = None
+    assert answers[0]["batch"] == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        (("nothing", [1]), ("no state", "'all', 'by', 'limited', 'object', 'row'")),
+        (("row", ["x"]), ("wrong key", "the key 'x' does not have the type of the operator's keys, Long")),
+        (("object", [0, 1, 2, 3]), ("no json", "values of builtins.object cannot be shown as JSON")),
+    ],
+)
+def test_wrong_questions_are_named(
+    slots: list[Slot], question: tuple[str, list[Any]], problem: tuple[str, str]
+) -> None:
+    answer = slots[0].ask(*question)
+    assert answer["problem"] == problem[0]
+    assert answer["about"].startswith(problem[1])
+
+
+def test_a_slot_without_the_operator_says_so() -> None:
+    slot = Slot()
+    assert slot.ask("row", [1], operator="other")["problem"] == "no operator"
+    slot.stages = {}
+    assert slot.ask("row", [1])["problem"] == "not running"
+    assert answer_of({"operator": "", "state": "", "keys": [], "wait": 0.0}, lambda: None)["problem"] == "not running"  # type: ignore[call-overload,index]
