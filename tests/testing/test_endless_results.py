@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Time, Types, WatermarkStrategy
+from firesteel.common.files import spill_file
 from firesteel.common.values import bounded_results
 from firesteel.common.values.bounded_results import EndlessResultsError, OutputReserveError, all_of
 from firesteel.common.watermark_strategy import TimestampAssigner
@@ -28,7 +29,6 @@ from firesteel.datastream import (
 from firesteel.datastream.state import MapStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.operators.chain.operator_errors import UserFunctionError
-from firesteel.operators.exchange import spill
 from firesteel.table import DataTypes, StreamTableEnvironment, TableAggregateFunction
 from firesteel.table.expressions import col
 from firesteel.table.udf import udtaf, udtf
@@ -152,7 +152,7 @@ def test_results_of_one_call_are_bounded_in_number(operator: str, monkeypatch: p
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_spilled_results_leave_space_on_the_disk(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     full = SimpleNamespace(f_bavail=5, f_frsize=4096, f_blocks=100)
-    monkeypatch.setattr(spill.os, "fstatvfs", lambda _: full)
+    monkeypatch.setattr(spill_file.os, "fstatvfs", lambda _: full)
     monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1 << 10)
     text = r"'the endless one': EndlessResultsError: one call has returned .* the disk of .* is almost full: 20,480 "
     with pytest.raises(UserFunctionError, match=text):
@@ -161,7 +161,7 @@ def test_spilled_results_leave_space_on_the_disk(operator: str, monkeypatch: pyt
 
 def test_large_output_of_finite_calls_names_its_vertex(monkeypatch: pytest.MonkeyPatch) -> None:
     full = SimpleNamespace(f_bavail=5, f_frsize=4096, f_blocks=100)
-    monkeypatch.setattr(spill.os, "fstatvfs", lambda _: full)
+    monkeypatch.setattr(spill_file.os, "fstatvfs", lambda _: full)
     monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1 << 10)
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection(list(range(5)), Types.INT()).flat_map(lambda _: list(range(900)), Types.INT()).name(
