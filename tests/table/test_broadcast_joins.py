@@ -11,7 +11,7 @@ import pytest
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rules.broadcast import _ALLOWED
-from firesteel.table.planner.rules.cardinality import size_in_bytes
+from firesteel.table.planner.rules.cardinality import Estimates
 from tests.table.environments import environment
 
 THRESHOLD = "table.optimizer.join.broadcast-threshold"
@@ -94,7 +94,7 @@ def test_tables_without_statistics_are_not_broadcast(tmp_path):
 def test_a_joined_table_is_as_large_as_its_largest_part(tmp_path):
     query = "SELECT * FROM facts AS a JOIN dims AS b ON a.k = b.k WHERE b.v < 3"
     (plan,) = tables(tmp_path)._planner.optimized([tables(tmp_path).sql_query(query)._node])
-    assert size_in_bytes(plan) == pytest.approx(SIZES["facts"] * 0.5 * 16)
+    assert Estimates().size_in_bytes(plan) == pytest.approx(SIZES["facts"] * 0.5 * 16)
 
 
 def test_columns_leave_the_plan_behind_their_last_reader(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from firesteel.table import DataTypes
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.traversal import inputs_first
-from firesteel.table.planner.rules.cardinality import UNKNOWN_ROWS, row_count
+from firesteel.table.planner.rules.cardinality import UNKNOWN_ROWS, Estimates
 from firesteel.table.planner.rules.rules import optimize_all
 from tests.table.environments import environment, remaining
 
@@ -49,7 +49,7 @@ def order_of(t_env, query, reorders=True):
 def test_rows_of_files_are_counted(tmp_path, file_format):
     t_env = tables(tmp_path, file_format)
     for name, size in SIZES.items():
-        assert row_count(t_env.from_path(name)._node) == pytest.approx(size, rel=0.01)
+        assert Estimates().row_count(t_env.from_path(name)._node) == pytest.approx(size, rel=0.01)
 
 
 def test_rows_of_other_tables_are_guessed(t_env):
@@ -73,7 +73,7 @@ def test_rows_of_other_tables_are_guessed(t_env):
     }
     for query, expected in counts.items():
         (plan,) = optimize_all([t_env.sql_query(query)._node], True)
-        assert row_count(plan) == pytest.approx(expected), query
+        assert Estimates().row_count(plan) == pytest.approx(expected), query
 
 
 def test_the_order_of_the_query_stays_by_default(tmp_path):
@@ -106,7 +106,7 @@ def test_other_kinds_of_joins_stay_where_they_are(tmp_path):
 def test_statistics_may_be_turned_off(tmp_path):
     t_env = tables(tmp_path)
     t_env.execute_sql("ALTER TABLE small SET ('source.report-statistics' = 'NONE')")
-    assert row_count(t_env.from_path("small")._node) == UNKNOWN_ROWS
+    assert Estimates().row_count(t_env.from_path("small")._node) == UNKNOWN_ROWS
 
 
 @pytest.mark.spark

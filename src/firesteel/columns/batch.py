@@ -69,6 +69,11 @@ class ColumnBatch:
                 found |= self.columns[column].is_null().to_numpy(zero_copy_only=False)
         return found
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the values in bytes."""
+        return sum(column.nbytes for column in self.columns)
+
     def filter(self, mask: np.ndarray[Any, Any]) -> ColumnBatch:
         """Return the rows where a boolean numpy array is true."""
         if mask.all():

@@ -45,7 +45,7 @@ class SpooledColumns:
         if not batch.length:
             return
         self._rows.append(batch)
-        self.size_bytes += sum(column.nbytes for column in batch.columns)
+        self.size_bytes += batch.nbytes
 
     def take(self) -> list[ColumnBatch]:
         """Return all rows in the order in which they were added, and keep none."""

@@ -20,7 +20,7 @@ from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_index import RowIndex, pairs
-from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows, bytes_of
+from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.values import arrow_type
@@ -285,7 +285,7 @@ class BoundedJoin(Kernel):
             self._spilled[index].add(batch)
             return
         self._sides[index].append(batch)
-        self._bytes += bytes_of(batch)
+        self._bytes += batch.nbytes
         if self._bytes > self._memory:
             self._spill()
 

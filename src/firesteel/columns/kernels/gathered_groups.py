@@ -100,6 +100,10 @@ class GatheredGroups:
         parts = [*self._keys, *(part for parts in self._fields for part in parts)]
         return sum(part.nbytes for part in parts)
 
+    def result_of_no_rows(self) -> ColumnBatch:
+        """Return the result of a group without rows and keys."""
+        return ColumnBatch(tuple(results(self._calls, self._empty)), 1)
+
     def partial_results(self) -> Iterator[ColumnBatch]:
         """Yield the accumulators of all groups, see `partial_rows`."""
         for keys, fields, count in self._in_parts():

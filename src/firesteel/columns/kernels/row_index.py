@@ -84,10 +84,10 @@ def _limited(waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[C
     group: list[tuple[ColumnBatch, Hashes]] = []
     rows = size = 0
     for part in waiting:
-        rows, size = rows + part[0].length, size + _bytes(part[0])
+        rows, size = rows + part[0].length, size + part[0].nbytes
         if group and (rows > _MAX_ROWS or size > _MAX_BYTES):
             yield group
-            group, rows, size = [], part[0].length, _bytes(part[0])
+            group, rows, size = [], part[0].length, part[0].nbytes
         group.append(part)
     if group:
         yield group
@@ -100,7 +100,7 @@ def should_merge(older: ColumnBatch, newer: ColumnBatch) -> bool:
     """
     if older.length > 2 * newer.length or older.length + newer.length > _MAX_ROWS:
         return False
-    return _bytes(older) + _bytes(newer) <= _MAX_BYTES
+    return older.nbytes + newer.nbytes <= _MAX_BYTES
 
 
 def _merged(older: Run, newer: Run) -> Run:
@@ -108,7 +108,3 @@ def _merged(older: Run, newer: Run) -> Run:
     order = np.argsort(hashes, kind="stable")
     rows = np.concatenate([older.order, newer.order + older.rows.length])
     return Run(concat([older.rows, newer.rows]), hashes[order], rows[order])
-
-
-def _bytes(batch: ColumnBatch) -> int:
-    return sum(column.nbytes for column in batch.columns)

@@ -22,11 +22,6 @@ _SHIFT = np.uint64(58)
 _WAITING_BYTES = 1 << 25
 
 
-def bytes_of(batch: ColumnBatch) -> int:
-    """Return the size of the values of a batch."""
-    return sum(column.nbytes for column in batch.columns)
-
-
 class SpilledRows:
     """The rows of one input. Equal keys are in the same part; without keys, all rows are in the first one.
 
@@ -56,7 +51,7 @@ class SpilledRows:
             if rows.length:
                 self._waiting[part].append(rows)
                 self.rows[part] += rows.length
-        self._bytes += bytes_of(batch)
+        self._bytes += batch.nbytes
         if self._bytes > _WAITING_BYTES:
             self._write()
 

@@ -10,11 +10,11 @@ Why: `docs/decisions/0059-small-inputs-and-partial-groups.md`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels.aggregate import GroupAggregate, GroupAggregateFactory
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.gathered_groups import GatheredGroups, MergedGroups
 from firesteel.columns.kernels.group_vectors import partial_rows
@@ -66,14 +66,24 @@ class MergedGroupsFactory:
         return MergedGroupAggregate(self.plan)
 
 
-class LocalGroups(Kernel):
-    """Aggregates the rows of a subtask; if most have a group of their own, each of the others is a partial result."""
+class _Phase(Kernel):
+    """Base of both phases.
 
-    def __init__(self, plan: GroupAggregateFactory) -> None:
+    Args:
+        plan: The plan of the aggregation.
+        keys: The key columns of the input of the phase.
+
+    Attributes:
+        groups: How rows are added to groups.
+    """
+
+    groups: type[GatheredGroups]
+
+    def __init__(self, plan: GroupAggregateFactory, keys: tuple[int, ...]) -> None:
         self._plan = plan
+        self._keys = keys
         self._calls = _calls(plan)
-        self._rows = 0
-        self._passes = False
+        self._types = [arrow_type(plan.input_types[key]) for key in plan.keys]
 
     def open(self, context: KernelContext) -> None:
         """Prepare the calls."""
@@ -82,14 +92,23 @@ class LocalGroups(Kernel):
         self._groups = self._no_groups()
 
     def _no_groups(self) -> GatheredGroups:
-        plan = self._plan
-        types = [arrow_type(plan.input_types[key]) for key in plan.keys]
-        return GatheredGroups(plan.keys, self._calls, types, self._empty)
+        return self.groups(self._keys, self._calls, self._types, self._empty)
+
+
+class LocalGroups(_Phase):
+    """Aggregates the rows of a subtask; if most have a group of their own, each of the others is a partial result."""
+
+    groups = GatheredGroups
+
+    def __init__(self, plan: GroupAggregateFactory) -> None:
+        super().__init__(plan, plan.keys)
+        self._rows = 0
+        self._passes = False
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add rows to their groups."""
         if self._passes:
-            keys = [batch.columns[key] for key in self._plan.keys]
+            keys = [batch.columns[key] for key in self._keys]
             self.context.emit(partial_rows(keys, [call.contributions(batch) for call in self._calls], batch.length))
             return
         self._groups.append(batch)
@@ -108,30 +127,24 @@ class LocalGroups(Kernel):
             self.context.emit(batch)
 
 
-class MergedGroupAggregate(GroupAggregate):
+class MergedGroupAggregate(_Phase):
     """Merges partial results; those that have no room in memory are in a file, and are merged part by part."""
 
+    groups = MergedGroups
+
     def __init__(self, plan: GroupAggregateFactory) -> None:
-        super().__init__(replace(plan, keys=tuple(range(len(plan.keys)))))
-        self._merging = _calls(plan)
+        super().__init__(plan, tuple(range(len(plan.keys))))
         self._spilled: SpilledRows | None = None
 
     def open(self, context: KernelContext) -> None:
-        """Open the functions."""
+        """Prepare the calls."""
         super().open(context)
-        self._calls = self._merging
         self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
-        self._groups = self._gathered = self._no_groups()
 
     def close(self) -> None:
-        """Close the functions, and remove the file."""
-        super().close()
+        """Remove the file."""
         if self._spilled is not None:
             self._spilled.close()
-
-    def _no_groups(self) -> MergedGroups:
-        keys = self._plan.keys
-        return MergedGroups(keys, self._merging, self._types[: len(keys)], self._empty())
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add partial results to their groups."""
@@ -140,20 +153,25 @@ class MergedGroupAggregate(GroupAggregate):
             return
         self._groups.append(batch)
         # Adding rows to groups takes copies of both.
-        if self._plan.keys and 4 * self._groups.bytes > self._memory:
-            self._spilled = SpilledRows(self._plan.keys, self.context.configuration)
+        if self._keys and 4 * self._groups.bytes > self._memory:
+            self._spilled = SpilledRows(self._keys, self.context.configuration)
             for part in self._groups.partial_results():
                 self._spilled.add(part)
-            self._groups = self._gathered = self._no_groups()
+            self._groups = self._no_groups()
 
     def end(self) -> None:
-        """Emit the results."""
+        """Emit the results. Without keys there is one, even if there was no row; the first subtask emits it."""
         if self._spilled is None:
-            super().end()
+            self._emit(self._groups)
+            if not self._keys and not self._groups.count and self.context.subtask_index == 0:
+                self.context.emit(self._groups.result_of_no_rows())
             return
         for part in range(PARTS):
             groups = self._no_groups()
             for batch in self._spilled.take(part):
                 groups.append(batch)
-            for batch in groups.results():
-                self.context.emit(batch)
+            self._emit(groups)
+
+    def _emit(self, groups: GatheredGroups) -> None:
+        for batch in groups.results():
+            self.context.emit(batch)

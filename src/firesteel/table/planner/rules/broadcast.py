@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rules.cardinality import size_in_bytes
+from firesteel.table.planner.rules.cardinality import Estimates
 
 __all__ = ["broadcast_up_to"]
 
@@ -30,14 +30,15 @@ _ALLOWED = {
 def broadcast_up_to(limit: int) -> Callable[[Rel, bool], Rel]:
     """Return the rule that broadcasts the smaller input of a join of bounded tables, if it has at most `limit` bytes.
 
-    A stream of changes is never broadcast: its state would be kept by each subtask, and not by key.
+    It is no rule for streams: each subtask would keep the whole state, and not that of its keys.
     """
+    estimates = Estimates()
 
     def rule(node: Rel, is_streaming: bool) -> Rel:
-        if is_streaming or not isinstance(node, rel.Join):
+        if not isinstance(node, rel.Join):
             return node
         inputs = {"left": node.left, "right": node.right}
-        sizes = {side: size_in_bytes(inputs[side]) for side in _ALLOWED[node.kind]}
+        sizes = {side: estimates.size_in_bytes(inputs[side]) for side in _ALLOWED[node.kind]}
         smallest = min(sizes, key=sizes.__getitem__, default=None)
         if smallest is None or sizes[smallest] > limit:
             return node

@@ -26,7 +26,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, disjuncts
 
-__all__ = ["UNKNOWN_ROWS", "all_rows", "row_count", "selectivity", "shared_keys", "size_in_bytes"]
+__all__ = ["UNKNOWN_ROWS", "Estimates", "selectivity", "shared_keys"]
 
 UNKNOWN_ROWS = 1e8
 """The rows of a table without statistics, as in Flink."""
@@ -55,41 +55,63 @@ def selectivity(condition: Rex) -> float:
     return _SELECTIVITY.get(condition.function, _OTHER) if isinstance(condition, Call) else _OTHER
 
 
-def row_count(node: Rel) -> float:
-    """Return the estimated number of rows of a node, at least 1."""
-    return max(1.0, _rows(node))
+class Estimates:
+    """Estimated numbers of rows. That of a node is found once, and so are the statistics of its tables."""
 
+    def __init__(self) -> None:
+        self._known: dict[Rel, float] = {}
 
-def size_in_bytes(node: Rel) -> float:
-    """Return the estimated size of the rows of a node. Flink: `FlinkRelMdSize`."""
-    return row_count(node) * sum(map(_bytes, node.row_type.field_types()))
+    def row_count(self, node: Rel) -> float:
+        """Return the estimated number of rows of a node, at least 1."""
+        if node not in self._known:
+            self._known[node] = max(1.0, self._rows(node))
+        return self._known[node]
 
+    def size_in_bytes(self, node: Rel) -> float:
+        """Return the estimated size of the rows of a node. Flink: `FlinkRelMdSize`."""
+        return self.row_count(node) * sum(map(_bytes, node.row_type.field_types()))
 
-def _bytes(kind: DataType) -> int:
-    length = getattr(kind, "length", None)
-    # Most texts of a column are much shorter than it allows.
-    return _SIZES.get(type(kind), _LONG if length is None else min(2 * length, _LONG))
+    def all_rows(self, node: Rel) -> float:
+        """Return the estimated number of rows of the largest table of a node, without the conditions on it."""
+        match node:
+            case rel.Values() | rel.TableScan() | rel.StreamScan() | rel.Aggregate():
+                return self.row_count(node)
+            case rel.Join():
+                return max(map(self.all_rows, node.inputs))
+            case rel.Union():
+                return sum(map(self.all_rows, node.inputs))
+        return self.all_rows(node.inputs[0])
 
+    def _rows(self, node: Rel) -> float:
+        match node:
+            case rel.Values():
+                return len(node.rows)
+            case rel.TableScan():
+                return _of_table(node)
+            case rel.StreamScan():
+                return UNKNOWN_ROWS
+            case rel.Filter():
+                return self.row_count(node.input) * selectivity(node.condition)
+            case rel.Aggregate():
+                return self.row_count(node.input) * _OF_KEYS if node.keys else 1
+            case rel.Sort() if node.fetch is not None:
+                return min(self.row_count(node.input), node.fetch)
+            case rel.Join():
+                return self._of_join(node)
+            case rel.Union():
+                return sum(map(self.row_count, node.inputs))
+        return self.row_count(node.inputs[0])
 
-def _rows(node: Rel) -> float:
-    match node:
-        case rel.Values():
-            return len(node.rows)
-        case rel.TableScan():
-            return _of_table(node)
-        case rel.StreamScan():
-            return UNKNOWN_ROWS
-        case rel.Filter():
-            return row_count(node.input) * selectivity(node.condition)
-        case rel.Aggregate():
-            return row_count(node.input) * _OF_KEYS if node.keys else 1
-        case rel.Sort() if node.fetch is not None:
-            return min(row_count(node.input), node.fetch)
-        case rel.Join():
-            return _of_join(node)
-        case rel.Union():
-            return sum(map(row_count, node.inputs))
-    return row_count(node.inputs[0])
+    def _of_join(self, join: rel.Join) -> float:
+        left, right = map(self.row_count, join.inputs)
+        if join.kind in ("SEMI", "ANTI"):
+            return left * 0.5
+        rows = left * right
+        if join.left_keys:
+            rows /= shared_keys(*map(self.all_rows, join.inputs))
+        rows *= 1 if join.condition is None else selectivity(join.condition)
+        kept = {"LEFT": left, "RIGHT": right, "FULL": left + right}.get(join.kind, 0)
+        return max(rows, kept)
 
 
 def _of_table(scan: rel.TableScan) -> float:
@@ -97,28 +119,10 @@ def _of_table(scan: rel.TableScan) -> float:
     return UNKNOWN_ROWS if found is None else found
 
 
-def _of_join(join: rel.Join) -> float:
-    left, right = map(row_count, join.inputs)
-    if join.kind in ("SEMI", "ANTI"):
-        return left * 0.5
-    rows = left * right
-    if join.left_keys:
-        rows /= shared_keys(*map(all_rows, join.inputs))
-    rows *= 1 if join.condition is None else selectivity(join.condition)
-    kept = {"LEFT": left, "RIGHT": right, "FULL": left + right}.get(join.kind, 0)
-    return max(rows, kept)
-
-
-def all_rows(node: Rel) -> float:
-    """Return the estimated number of rows of the largest table of a node, without the conditions on it."""
-    match node:
-        case rel.Values() | rel.TableScan() | rel.StreamScan() | rel.Aggregate():
-            return row_count(node)
-        case rel.Join():
-            return max(map(all_rows, node.inputs))
-        case rel.Union():
-            return sum(map(all_rows, node.inputs))
-    return all_rows(node.inputs[0])
+def _bytes(kind: DataType) -> int:
+    length = getattr(kind, "length", None)
+    # Most texts of a column are much shorter than it allows.
+    return _SIZES.get(type(kind), _LONG if length is None else min(2 * length, _LONG))
 
 
 def shared_keys(left: float, right: float) -> float:

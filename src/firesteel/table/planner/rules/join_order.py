@@ -26,7 +26,7 @@ from firesteel.table.planner.rel.rex_tools import (
     row_type,
     unique_names,
 )
-from firesteel.table.planner.rules.cardinality import all_rows, row_count, selectivity, shared_keys
+from firesteel.table.planner.rules.cardinality import Estimates, selectivity, shared_keys
 
 __all__ = ["avoid_cross_products", "order_by_rows"]
 
@@ -117,8 +117,9 @@ def _smallest_order(joined: _Joined) -> list[int]:
 
     Where several make as many, the order of the query decides.
     """
+    estimates = Estimates()
     inputs = [
-        _Estimate(frozenset(columns), row_count(node), all_rows(node))
+        _Estimate(frozenset(columns), estimates.row_count(node), estimates.all_rows(node))
         for columns, node in zip(_columns(joined), joined.inputs, strict=True)
     ]
     rest = list(range(len(inputs)))

@@ -77,7 +77,7 @@ def _without_unused(found: Source, uses: Uses) -> Source:
         return found
     columns = refs(node.row_type)
     kept = [places[old] for old in chosen]
-    kind = row_type([node.row_type.names[i] for i in kept], [node.row_type.field_types()[i] for i in kept])
+    kind = _row_type(node.row_type, kept, [columns[i].type for i in kept])
     return rel.Project(node, tuple(columns[i] for i in kept), kind), {old: new for new, old in enumerate(chosen)}
 
 

@@ -51,7 +51,9 @@ def optimize_all(
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
     rewritten = _rewrite_all(joined, is_streaming, rules)
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming)
-    pushed = _rewrite_all(pruned, is_streaming, (*_LAST_RULES, broadcast_up_to(broadcast_bytes)))
+    # Not for streams, whose savepoints rely on the operators of their plans.
+    of_batch = () if is_streaming else (merge_projects, broadcast_up_to(broadcast_bytes))
+    pushed = _rewrite_all(pruned, is_streaming, (*_LAST_RULES, *of_batch))
     return share_subplans(pushed) if reuses else pushed
 
 
@@ -252,5 +254,5 @@ _RULES = (
     push_condition_into_scan,
     prune_empty,
 )
-_LAST_RULES = (push_watermark_into_scan, merge_projects)
+_LAST_RULES = (push_watermark_into_scan,)
 """Rules for plans whose columns have been pruned."""
