@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from firesteel.common import Types
-from firesteel.datastream.functions import AggregateFunction
 from firesteel.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -21,26 +20,10 @@ from firesteel.datastream.state import (
 from firesteel.operators.state import served_table
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
+from tests.operators.ttl_states import Sum
 
 KEYS = ("a", "b", "c")
 STATES = ("value", "list", "map", "reducing", "aggregating")
-
-
-class Collect(AggregateFunction):
-    """The accumulator is a list that is changed in place."""
-
-    def create_accumulator(self) -> Any:
-        return []
-
-    def add(self, value: Any, accumulator: Any) -> Any:
-        accumulator.append(value)
-        return accumulator
-
-    def get_result(self, accumulator: Any) -> Any:
-        return sum(accumulator)
-
-    def merge(self, first: Any, second: Any) -> Any:
-        return first + second
 
 
 def extended(first: Any, second: Any) -> Any:
@@ -64,7 +47,7 @@ class ServedMachine(RuleBasedStateMachine):
                 ReducingStateDescriptor("reducing", extended, Types.PICKLED_BYTE_ARRAY())
             ),
             "aggregating": store.get_aggregating_state(
-                AggregatingStateDescriptor("aggregating", Collect(), Types.PICKLED_BYTE_ARRAY())
+                AggregatingStateDescriptor("aggregating", Sum(), Types.PICKLED_BYTE_ARRAY())
             ),
         }
         self.batch = 0

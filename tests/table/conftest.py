@@ -18,6 +18,15 @@ EXPLAINED = (s.Query, s.Insert, s.StatementSetBlock, s.Explain)
 """Statements that EXPLAIN takes; it refuses all others with one message, as in Flink."""
 
 
+@pytest.fixture(scope="module")
+def mysql():
+    """A MariaDB server with a binlog."""
+    from tests.table.captured_mysql import mysql_server  # late: few tests need a server
+
+    with mysql_server() as found:
+        yield found
+
+
 @pytest.fixture
 def t_env():
     """A streaming environment; nothing is run unless a test does."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ from tests.waiting import wait_for
 ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
 CHUNKS = {"scan.incremental.snapshot.chunk.size": "20"}
 INSERT, BEFORE, AFTER, DELETE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
-
-
-@pytest.fixture(scope="module")
-def mysql() -> Iterator[MySqlServer]:
-    with mysql_server() as found:
-        yield found
 
 
 @pytest.fixture

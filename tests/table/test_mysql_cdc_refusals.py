@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -12,18 +11,12 @@ import pytest
 
 from firesteel.common.types import RowKind
 from firesteel.table.errors import ValidationException
-from tests.table.captured_mysql import MySqlServer, mysql_server
+from tests.table.captured_mysql import MySqlServer
 from tests.table.captured_tables import capture, changes
 
 ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
 CHUNKS = {"scan.incremental.snapshot.chunk.size": "20"}
 INSERT, DELETE = RowKind.INSERT, RowKind.DELETE
-
-
-@pytest.fixture(scope="module")
-def mysql() -> Iterator[MySqlServer]:
-    with mysql_server() as found:
-        yield found
 
 
 @pytest.fixture

@@ -14,6 +14,11 @@ from firesteel.connectors.cdc.startup_options import StartupOptions
 _DECIMALS = "decimal.handling.mode"
 
 
+def listed(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in texts, each of which has one or several separated by commas."""
+    return tuple(one.strip() for each in texts for one in each.split(",") if one.strip())
+
+
 class CaptureSourceBuilder:
     """Sets what a source needs; a subclass builds it. Methods are those of Flink CDC in Python's style."""
 
@@ -53,7 +58,7 @@ class CaptureSourceBuilder:
 
     def table_list(self, *tables: str) -> Self:
         """Set the tables: regular expressions for `<database or schema>.<table>`, also separated by commas."""
-        self._tables = tuple(one.strip() for each in tables for one in each.split(",") if one.strip())
+        self._tables = listed(tables)
         return self
 
     def deserializer(self, deserializer: DebeziumDeserializationSchema[object]) -> Self:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.connectors.cdc.capture_reader import CaptureReader
 from firesteel.connectors.cdc.column_batches import captured_batch
-from firesteel.connectors.cdc.splits import Chunk, chunk_of, is_log, log_of
+from firesteel.connectors.cdc.splits import Chunk, log_of
 from firesteel.connectors.mysql_cdc.binlog import Binlog, random_server_id
 from firesteel.connectors.mysql_cdc.changes import ChangeReader, batch_of, logged_columns
 from firesteel.connectors.mysql_cdc.columns_of_snapshot import quoted, selected, snapshot_column
@@ -16,7 +17,6 @@ from firesteel.connectors.mysql_cdc.server import connect, files_of, pymysql_lib
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, MySqlCdcError, names_of
 from firesteel.connectors.mysql_cdc.shapes import KEY_READERS, TableShape, check_columns, table_shape
 from firesteel.connectors.mysql_cdc.undo import FormerRow, Undo
-from firesteel.functions.source_reading import SourceReader
 from firesteel.functions.splits import SplitRange
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _FETCHED = 8192
 _ATTEMPTS, _RETRY_S = 1000, 0.01
 
 
-class MySqlCdcReader(SourceReader):
+class MySqlCdcReader(CaptureReader):
     """The reader of captured tables.
 
     Args:
@@ -42,23 +42,14 @@ class MySqlCdcReader(SourceReader):
         self._connection: Connection | None = None
         self._shapes: dict[str, TableShape] = {}
 
-    def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of a chunk, or the changes in a range of the log."""
-        return (batches for _, batches in self.captured(part))
-
     def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
         """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
 
         Raises:
             MySqlCdcError: the server does not have them any more, or they are refused.
         """
-        split_id = part.split.split_id
         try:
-            if is_log(split_id):
-                yield from self._changes(split_id, part.start, part.end)
-            else:
-                chunk = chunk_of(split_id)
-                yield from ((chunk.table, batches) for batches in self._rows(chunk))
+            yield from super().captured(part)
         except (pymysql_library().Error, OSError) as error:
             self.close()
             raise MySqlCdcError(f"mysql-cdc: {self._settings.server}: {error}") from error
@@ -72,7 +63,8 @@ class MySqlCdcReader(SourceReader):
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
-    def _changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
+    def changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
+        """Yield the changes in a range of the log, each with their table."""
         if self._log is None or self._log[0] != split_id or self._log[1].position != start:
             self.close()
             log = log_of(split_id)
@@ -86,7 +78,8 @@ class MySqlCdcReader(SourceReader):
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
-    def _rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
+    def rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
+        """Yield the rows of a chunk."""
         connection, shape = self._connected(), self.shape_of(chunk.table)
         seen = self._begin(connection, chunk.position)
         undo = self._undone(connection, chunk, shape)

@@ -8,17 +8,14 @@ from zoneinfo import ZoneInfo
 
 from firesteel.common.system_time_zone import system_time_zone
 from firesteel.common.time import Duration
-from firesteel.common.typeinfo import TypeInformation
-from firesteel.connectors.cdc.debezium import DebeziumDeserializationSchema
+from firesteel.connectors.cdc.capture_source import CaptureSource
 from firesteel.connectors.cdc.record_reader import METADATA, RecordReader
-from firesteel.connectors.cdc.source_builder import CaptureSourceBuilder
-from firesteel.connectors.cdc.splits import UNITS_PER_ROW
+from firesteel.connectors.cdc.source_builder import CaptureSourceBuilder, listed
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, Server, StartOffset, server_ids
-from firesteel.functions.connector_base import Source
-from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader, SourceReaderContext
 
 
-class MySqlSource(Source[object]):
+class MySqlSource(CaptureSource[CdcSettings]):
     """Reads tables of MySQL or MariaDB, then their changes. Flink CDC: `MySqlSource`; made by `builder`.
 
     What the server needs, and what is refused, is said of the table connector `mysql-cdc`.
@@ -38,25 +35,10 @@ class MySqlSource(Source[object]):
         >>> changes = env.from_source(source, WatermarkStrategy.no_watermarks(), "changes")
     """
 
-    reading_hints = ReadingHints(units_per_element=UNITS_PER_ROW, open_at_once=1, unit="Bytes")
-
-    def __init__(
-        self, settings: CdcSettings, decimals: str, deserializer: DebeziumDeserializationSchema[object]
-    ) -> None:
-        super().__init__()
-        self._settings = settings
-        self._decimals = decimals
-        self._deserializer = deserializer
-
     @staticmethod
     def builder() -> MySqlSourceBuilder:
         """Return a builder."""
         return MySqlSourceBuilder()
-
-    @property
-    def produced_type(self) -> TypeInformation[object]:
-        """The type of the elements, by the deserializer."""
-        return self._deserializer.get_produced_type()
 
     def is_bounded(self) -> bool:
         """Return whether only the snapshot is read."""
@@ -93,7 +75,7 @@ class MySqlSourceBuilder(CaptureSourceBuilder):
 
     def database_list(self, *databases: str) -> Self:
         """Set the databases: regular expressions, also separated by commas."""
-        self._databases = [one.strip() for each in databases for one in each.split(",") if one.strip()]
+        self._databases = listed(databases)
         return self
 
     def server_id(self, server_id: str) -> Self:

@@ -12,15 +12,15 @@ import pyarrow as pa
 from pyarrow import csv
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.connectors.cdc.capture_reader import CaptureReader
 from firesteel.connectors.cdc.column_batches import captured_batch
-from firesteel.connectors.cdc.splits import Chunk, chunk_of, is_log, log_of
+from firesteel.connectors.cdc.splits import Chunk, log_of
 from firesteel.connectors.postgres_cdc.changes import Texts
 from firesteel.connectors.postgres_cdc.log_reader import LogReader
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
 from firesteel.connectors.postgres_cdc.server import connect, copied_lines, psycopg_library
 from firesteel.connectors.postgres_cdc.settings import CdcSettings
 from firesteel.connectors.postgres_cdc.text_columns import column_of
-from firesteel.functions.source_reading import SourceReader
 from firesteel.functions.splits import SplitRange
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LOG_ROWS = 4096
 _COPIED_ROWS = 8192
 
 
-class CdcReader(SourceReader):
+class CdcReader(CaptureReader):
     """The reader of a captured table.
 
     Args:
@@ -43,23 +43,14 @@ class CdcReader(SourceReader):
         self._log: LogReader | None = None
         self._connection: Connection[tuple[object, ...]] | None = None
 
-    def read(self, part: SplitRange) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of a chunk, or the changes in a range of the log."""
-        return (batches for _, batches in self.captured(part))
-
     def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
         """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
 
         Raises:
             PostgresCdcError: the server does not have them any more, or they are refused.
         """
-        split_id = part.split.split_id
         try:
-            if is_log(split_id):
-                yield from self._changes(split_id, part.start, part.end)
-            else:
-                chunk = chunk_of(split_id)
-                yield from ((chunk.table, batches) for batches in self._rows(chunk))
+            yield from super().captured(part)
         except psycopg_library().Error as error:
             self.close()
             raise PostgresCdcError(f"postgres-cdc: {self._settings.address}: {error}") from error
@@ -73,7 +64,8 @@ class CdcReader(SourceReader):
 
     # --- the log -----------------------------------------------------------------------------------------------------
 
-    def _changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
+    def changes(self, split_id: str, start: int, end: int) -> Iterator[tuple[str, list[ColumnBatch]]]:
+        """Yield the changes in a range of the log, each with their table."""
         if self._log is None or self._log.position != start:
             self.close()
             log = log_of(split_id)
@@ -87,7 +79,8 @@ class CdcReader(SourceReader):
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
 
-    def _rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
+    def rows(self, chunk: Chunk) -> Iterator[list[ColumnBatch]]:
+        """Yield the rows of a chunk."""
         from psycopg.sql import SQL, Literal
 
         connection = self._idle_connection()

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from firesteel.common.typeinfo import TypeInformation
-from firesteel.connectors.cdc.debezium import DebeziumDeserializationSchema
+from firesteel.connectors.cdc.capture_source import CaptureSource
 from firesteel.connectors.cdc.record_reader import METADATA, RecordReader
-from firesteel.connectors.cdc.source_builder import CaptureSourceBuilder
-from firesteel.connectors.cdc.splits import UNITS_PER_ROW
+from firesteel.connectors.cdc.source_builder import CaptureSourceBuilder, listed
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
-from firesteel.functions.connector_base import Committer, Source
-from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
+from firesteel.functions.connector_base import Committer
+from firesteel.functions.source_reading import SourceEnumerator, SourceReader, SourceReaderContext
 
 
-class PostgresIncrementalSource(Source[object]):
+class PostgresIncrementalSource(CaptureSource[CdcSettings]):
     """Reads tables of PostgreSQL, then their changes. Flink CDC: the class of this name; made by `builder`.
 
     What the server needs, and what is refused, is said of the table connector `postgres-cdc`.
@@ -38,25 +36,10 @@ class PostgresIncrementalSource(Source[object]):
         >>> changes = env.from_source(source, WatermarkStrategy.no_watermarks(), "changes")
     """
 
-    reading_hints = ReadingHints(units_per_element=UNITS_PER_ROW, open_at_once=1, unit="Bytes")
-
-    def __init__(
-        self, settings: CdcSettings, decimals: str, deserializer: DebeziumDeserializationSchema[object]
-    ) -> None:
-        super().__init__()
-        self._settings = settings
-        self._decimals = decimals
-        self._deserializer = deserializer
-
     @staticmethod
     def builder() -> PostgresIncrementalSourceBuilder:
         """Return a builder."""
         return PostgresIncrementalSourceBuilder()
-
-    @property
-    def produced_type(self) -> TypeInformation[object]:
-        """The type of the elements, by the deserializer."""
-        return self._deserializer.get_produced_type()
 
     def is_bounded(self) -> bool:
         """Return False: changes may always come."""
@@ -101,7 +84,7 @@ class PostgresIncrementalSourceBuilder(CaptureSourceBuilder):
 
     def schema_list(self, *schemas: str) -> Self:
         """Set the schemas: regular expressions, also separated by commas; by default all."""
-        self._schemas = [one.strip() for each in schemas for one in each.split(",") if one.strip()]
+        self._schemas = listed(schemas)
         return self
 
     def slot_name(self, slot: str) -> Self:
