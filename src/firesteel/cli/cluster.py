@@ -17,8 +17,6 @@ from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClie
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
-ENDED = ("FINISHED", "CANCELED", "FAILED")
-
 output_option = click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", help="Output format [text]."
 )

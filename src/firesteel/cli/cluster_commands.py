@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import cluster_configuration, reported_errors
-from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, output_option, show, time_text
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, output_option, show, time_text
 from firesteel.cli.command_group import CommandGroup
-from firesteel.client.rest_client import RestClusterClient
+from firesteel.client.rest_client import ENDED, RestClusterClient
 from firesteel.common.terminal_text import in_one_line
 
 _HINT = "\nYou can resume your program from this savepoint with the run command."

@@ -11,8 +11,8 @@ from typing import Final, TypedDict
 
 import click
 
-from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, show
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
+from firesteel.client.rest_client import ENDED, ClusterClientError, RestClusterClient
 from firesteel.common.json_types import Json
 
 _PIECE_S: Final = 2.0

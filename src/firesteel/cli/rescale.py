@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, show
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
+from firesteel.client.rest_client import ENDED, ClusterClientError, RestClusterClient
 from firesteel.common.terminal_text import in_one_line
 from firesteel.graph.hashing import uid_hash
 

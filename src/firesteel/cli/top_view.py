@@ -5,8 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
-from firesteel.cli.cluster import ENDED
-from firesteel.client.rest_client import RestClusterClient
+from firesteel.client.rest_client import ENDED, RestClusterClient
 from firesteel.common.terminal_text import in_one_line
 
 Frame = dict[str, Any]

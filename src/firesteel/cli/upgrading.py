@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from firesteel.cli.cluster import ENDED
 from firesteel.cli.upgrade_errors import UpgradeError, left_stopped, reason_of, undecided
-from firesteel.client.rest_client import NO_LEADER, ClusterClientError, RestClusterClient
+from firesteel.client.rest_client import ENDED, NO_LEADER, ClusterClientError, RestClusterClient
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph

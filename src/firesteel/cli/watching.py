@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from firesteel.cli.cluster import ENDED, JobId, cluster_at, cluster_options, show, time_text
+from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show, time_text
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
-from firesteel.client.rest_client import RestClusterClient
+from firesteel.client.rest_client import ENDED, RestClusterClient
 from firesteel.common.terminal_text import in_one_line, printable
 
 _FOLLOW_S = 0.5

@@ -18,9 +18,12 @@ from firesteel.graph.artifacts import pack_artifacts
 from firesteel.graph.job_graph import JobGraph
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
-__all__ = ["DEFAULT_ADDRESS", "NO_LEADER", "TOKEN", "ClusterClientError", "RestClusterClient"]
+__all__ = ["DEFAULT_ADDRESS", "ENDED", "NO_LEADER", "TOKEN", "ClusterClientError", "RestClusterClient"]
 
 DEFAULT_ADDRESS = "127.0.0.1:8081"
+ENDED = ("FINISHED", "CANCELED", "FAILED")
+"""The states of jobs that have ended."""
+
 _PLAN_FILE = "jobgraph.pickle"
 
 

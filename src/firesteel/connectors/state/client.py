@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 
-from firesteel.client.rest_client import TOKEN, ClusterClientError, RestClusterClient
+from firesteel.client.rest_client import ENDED, TOKEN, ClusterClientError, RestClusterClient
 from firesteel.common.json_types import Json
 from firesteel.errors import FiresteelError
 
@@ -65,7 +65,7 @@ class RunningState:
         """
         if len(self.job) == _ID_LENGTH and not self.job.strip("0123456789abcdefABCDEF"):
             return self.job.lower()
-        running = [one for one in self._client.list_jobs() if one["state"] not in _OVER]
+        running = [one for one in self._client.list_jobs() if one["state"] not in ENDED]
         found = [str(one["jid"]) for one in running if one["name"] == self.job]
         if len(found) != 1:
             names = ", ".join(sorted({repr(one["name"]) for one in running})) or "none"
@@ -104,6 +104,3 @@ class RunningState:
                 if error.status != _NOT_FOUND or time.monotonic() > deadline_s:
                     raise
             time.sleep(_POLL_S)
-
-
-_OVER = ("FINISHED", "CANCELED", "FAILED")
