@@ -15,6 +15,7 @@ from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.connectors.table_connector import Batches
+from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.translate.plan_parts import ttl_ms, types_of
@@ -25,8 +26,15 @@ if TYPE_CHECKING:
 
 
 def union(translator: Translator, node: rel.Union) -> Batches:
-    """Read all inputs as one stream."""
+    """Read all inputs as one stream, whose parallelism is that of the first."""
     first, *others = (translator.stream(child) for child in node.inputs)
+    if translator.retracts(node):
+        parallelism, columns = transformation_of(first).parallelism, tuple(range(len(node.row_type)))
+        # By row: else the batches of one subtask go to several, and a row may be retracted before it is inserted.
+        others = [
+            one if transformation_of(one).parallelism == parallelism else translator.by_columns(one, columns)
+            for one in others
+        ]
     return first.union(*others) if others else first
 
 
