@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-SKIPPED = ("kafka_", "postgres_", "pyflink_", "test_")
+SKIPPED = ("kafka_", "mysql_", "postgres_", "pyflink_", "test_")
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith(SKIPPED))
 """Those for Kafka and PostgreSQL need a server, Python alone has no `pyflink`, and tests print nothing."""
 
