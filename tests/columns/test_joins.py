@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from firesteel.columns.batch import ColumnBatch
@@ -143,6 +143,12 @@ def test_rows_come_in_the_order_of_the_batch(batches, keys):
 
 
 @settings(max_examples=100, deadline=None)
+@example(
+    [(1, [((None, 1, zero, None, None), 0) for zero in (0.0, -0.0)]), (0, [((None, 0, None, None, None), 0)])],
+    (),
+    "INNER",
+    ["memory", "expiring"],
+)
 @given(CHANGES, KEYS, KINDS, st.lists(st.sampled_from(["memory", "expiring", "former"]), min_size=12, max_size=12))
 def test_each_algorithm_goes_on_from_the_state_of_the_other(batches, keys, kind, ways):
     plan = plan_of(kind, keys, SMALLER)

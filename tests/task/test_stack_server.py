@@ -102,8 +102,12 @@ def test_a_thread_dump_has_all_threads_with_what_the_process_runs(tmp_path: Path
     thread = threading.Thread(
         target=lambda: found.extend(asyncio.run(dump_threads(tmp_path, {os.getpid(): "V (1/1)"})))
     )
-    thread.start()
-    OperatorInput(operator).process([lambda: wait(lambda: not thread.is_alive())], None)
+
+    def call() -> None:
+        thread.start()  # not before: the dump may be taken at once
+        wait(lambda: not thread.is_alive())
+
+    OperatorInput(operator).process([call], None)
     (text,) = [text for name, text in found if name.startswith("MainThread")]
     assert text.startswith(f'slot process {os.getpid()} of V (1/1), thread "MainThread"\n')
     assert "  operator 'Parse'\n" in text

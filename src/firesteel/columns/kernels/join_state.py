@@ -6,7 +6,7 @@ inner joins of inputs without updates as logs of rows.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -65,13 +65,18 @@ def to_rows(plan: JoinPlan, context: KernelContext) -> bool:
 
 
 def _left(parts: list[ColumnBatch], width: int) -> Iterator[Row]:
-    """Yield the rows that are left of those that came (1) and went (-1); without that column all came."""
-    counts: Counter[object] = Counter()
-    known: dict[object, Row] = {}
+    """Yield the rows that are left of those that came (1) and went (-1); without that column all came.
+
+    Equal rows may differ, as 0.0 and -0.0 do; the first of them went, as in `UpdatingJoin`.
+    """
+    came: defaultdict[object, list[Row]] = defaultdict(list)
+    went: Counter[object] = Counter()
     for part in parts:
         for row in rows_of(part):
             key = freeze(row[:width])
-            known.setdefault(key, row[:width])
-            counts[key] += row[width] if len(row) > width else 1
-    for key, row in known.items():
-        yield from [row] * counts[key]
+            if len(row) > width and row[width] < 0:
+                went[key] += 1
+            else:
+                came[key].append(row[:width])
+    for key, rows in came.items():
+        yield from rows[went[key] :]
