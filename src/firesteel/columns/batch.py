@@ -37,6 +37,7 @@ class ColumnBatch:
     """
 
     holds_records: ClassVar[bool] = True
+    DATA_FIELDS: ClassVar = ("stream", "length", "kinds")
 
     columns: tuple[pa.Array, ...]
     length: int
@@ -90,15 +91,35 @@ class ColumnBatch:
         return np.zeros(self.length, np.int8) if self.kinds is None else self.kinds
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Serialize in Arrow's stream format, which writes only the rows of a sliced array."""
         if not self.columns:
             return ColumnBatch, ((), self.length, self.kinds)
+        return _from_bytes, (self.stream, self.kinds)
+
+    @classmethod
+    def from_data(cls, stream: bytes, length: int, kinds: Array | None) -> ColumnBatch:
+        """Return the batch with a `stream`, which anyone may have written.
+
+        Raises:
+            pyarrow.ArrowInvalid: it is damaged.
+        """
+        if not stream:
+            return cls((), length, kinds)
+        batch = _from_bytes(stream, kinds)
+        for column in batch.columns:
+            column.validate(full=True)
+        return batch
+
+    @property
+    def stream(self) -> bytes:
+        """The columns in Arrow's stream format, which has only the rows of a sliced array; empty without columns."""
+        if not self.columns:
+            return b""
         names = [str(index) for index in range(len(self.columns))]
         record_batch = pa.RecordBatch.from_arrays(list(self.columns), names)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, record_batch.schema) as writer:
             writer.write_batch(record_batch)
-        return _from_bytes, (sink.getvalue().to_pybytes(), self.kinds)
+        return bytes(sink.getvalue().to_pybytes())
 
 
 def _from_bytes(data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:

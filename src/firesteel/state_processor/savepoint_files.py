@@ -19,7 +19,7 @@ from firesteel.runtime.rpc import accepted_state_keys, state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert, load_state
+from firesteel.task.state_types import inert_entries, state_entries
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
@@ -98,7 +98,7 @@ class SavepointFiles:
         self,
         path: str,
         configuration: Mapping[str, str] | None = None,
-        load: Callable[[bytes], Any] = load_state,
+        load: Callable[[bytes], Delta] = state_entries,
         seal: StateSeal | None = None,
     ) -> None:
         options = configuration or {}
@@ -116,7 +116,7 @@ class SavepointFiles:
 
         Values of other classes than Python's and Row are not created, only shown.
         """
-        return cls(path, configuration, load_inert, StateSeal(allows_unverified=True))
+        return cls(path, configuration, inert_entries, StateSeal(allows_unverified=True))
 
     @property
     def operators(self) -> dict[str, tuple[str, VertexLayout]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from firesteel.functions.cep.skip_strategies import EventId, MatchedIds
 
@@ -85,15 +85,25 @@ class NfaState:
     partial: tuple[PartialMatch, ...]
     completed: tuple[PartialMatch, ...] = ()
     events: int = 0
+    DATA_FIELDS: ClassVar = ("parts",)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the events as a table: a match may be longer than the stack is deep."""
+        return _restored, self.parts
+
+    @classmethod
+    def from_data(cls, parts: tuple[Any, ...]) -> NfaState:
+        """Return the state with some `parts`."""
+        return _restored(*parts)
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """The events as a table, and what refers to it: a match may be longer than the stack is deep."""
         taken: _Numbers[Taken] = _Numbers()
         events: _Numbers[object] = _Numbers()
         rows = [_match_row(match, taken) for match in (*self.partial, *self.completed)]
         table = [(each.part, events.of(each.id, each.event), taken.known(each.previous)) for each in taken.values]
         values = list(zip(events.keys, events.values, strict=True))
-        return _restored, (values, table, rows, len(self.partial), self.events)
+        return values, table, rows, len(self.partial), self.events
 
 
 class _Numbers(Generic[V]):
