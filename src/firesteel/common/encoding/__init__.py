@@ -15,7 +15,7 @@ from firesteel.common.encoding.column_reader import ColumnReader
 from firesteel.common.encoding.column_writer import ColumnWriter
 from firesteel.common.encoding.kinds import NotDataError
 
-__all__ = ["NotDataError", "decoded", "decoded_entries", "encoded", "encoded_data", "encoded_entries", "is_encoded", "refused"]
+__all__ = ["NotDataError", "decoded", "decoded_entries", "encoded", "encoded_data", "encoded_entries", "is_encoded", "refused", "state_of"]
 
 _VALUE = 0xF1
 _ENTRIES = 0xF2
@@ -60,6 +60,18 @@ def encoded_entries(name: str, entries: Mapping[Any, Any]) -> bytes:
     return bytes(data)
 
 
+def state_of(data: bytes) -> str | None:
+    """Return the name of the state whose entries these are; None if an earlier release has pickled them.
+
+    Raises:
+        NotDataError: the bytes are not of this form.
+    """
+    if not is_encoded(data):
+        return None
+    name: str = _read(data, _ENTRIES, refused, lambda reader: reader.column(1)[0][0], is_whole=False)
+    return name
+
+
 def refused(data: bytes) -> Any:
     """Refuse a pickle.
 
@@ -100,7 +112,7 @@ def decoded_entries(data: bytes, load: Callable[[bytes], Any] = refused) -> tupl
     return _read(data, _ENTRIES, load, read)
 
 
-def _read(data: bytes, first: int, load: Callable[[bytes], Any], read: Callable[[ColumnReader], Any]) -> Any:
+def _read(data: bytes, first: int, load: Callable[[bytes], Any], read: Callable[[ColumnReader], Any], is_whole: bool = True) -> Any:
     if not data or data[0] != first:
         raise NotDataError("something else than data")
     errors: list[Exception] = []
@@ -115,7 +127,8 @@ def _read(data: bytes, first: int, load: Callable[[bytes], Any], read: Callable[
     reader = ColumnReader(data, 1, loaded)
     try:
         found = read(reader)
-        reader.check_end()
+        if is_whole:
+            reader.check_end()
     except Exception as error:  # Anything can be in a file that anyone may have written.
         if errors or isinstance(error, NotDataError):
             raise
