@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from firesteel.common.encoding import encoded_data, encoded_entries
+from firesteel.common.encoding import encoded_data, encoded_entries, state_of
 from firesteel.common.encoding.program_values import program_entries
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
@@ -163,7 +163,9 @@ class SavepointWriter:
         for subtask in range(layout.parallelism):
             slot = layout.stage, layout.first_slot + subtask
             deltas: Iterator[Delta] = chain(parts_of(name, by_slot.get(slot, {}).items()), [(DESCRIBED, described)])
-            frames: list[Frame] = [(layout.vertex_id, operator.operator_id, encoded_entries(*delta)) for delta in deltas]
+            frames: list[Frame] = [
+                (layout.vertex_id, operator.operator_id, encoded_entries(*delta)) for delta in deltas
+            ]
             self._added.setdefault(slot, {})[table] = frames
         return self
 
@@ -230,8 +232,9 @@ class SavepointWriter:
         replaced = self._replaced.get(operator_id)
         if not replaced:
             return state
-        name, entries = program_entries(state)
+        name = state_of(state) or program_entries(state)[0]
         if name == DESCRIBED:
+            _, entries = program_entries(state)
             return encoded_entries(name, {of: found for of, found in entries.items() if TableName(of) not in replaced})
         return None if TableName(name) in replaced else state
 

@@ -20,7 +20,8 @@ import pickle
 import reprlib
 from typing import Any
 
-from firesteel.common.encoding import decoded, decoded_entries, is_encoded
+from firesteel.common.encoding import NamedEntries, decoded, decoded_entries, is_encoded
+from firesteel.common.encoding.kinds import Value
 from firesteel.common.encoding.program_values import program_value
 from firesteel.common.keys.canonical_keys import ValueKey, key_of
 from firesteel.common.keys.key_forms import is_made_of
@@ -189,7 +190,7 @@ def _inert_class(module: str, name: str) -> type[_Inert]:
     return type(name.rpartition(".")[2], (_Inert,), {"__module__": module})
 
 
-def inert_entries(data: bytes) -> tuple[str, dict[Any, Any]]:
+def inert_entries(data: bytes) -> NamedEntries:
     """Return entries of a state, in which values of other classes are inert: nothing is imported, and no code runs.
 
     Raises:
@@ -198,11 +199,11 @@ def inert_entries(data: bytes) -> tuple[str, dict[Any, Any]]:
     """
     if is_encoded(data):
         return decoded_entries(data, load_inert)
-    entries: tuple[str, dict[Any, Any]] = load_inert(data)
+    entries: NamedEntries = load_inert(data)
     return entries
 
 
-def load_inert(data: bytes) -> Any:
+def load_inert(data: bytes) -> Value:
     """Return pickled values, those of other classes inert, as `inert_entries` does."""
     try:
         return _InertUnpickler(data).load()
@@ -210,18 +211,18 @@ def load_inert(data: bytes) -> Any:
         raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
 
 
-def state_entries(data: bytes) -> tuple[str, dict[Any, Any]]:
+def state_entries(data: bytes) -> NamedEntries:
     """Return entries of a state: of plain data without running anything, of other classes with `pickle`.
 
     Values of all declared types are plain data, see `tests/task/test_typed_values.py`.
     """
     if is_encoded(data):
         return decoded_entries(data, _load_state)
-    entries: tuple[str, dict[Any, Any]] = _load_state(data)
+    entries: NamedEntries = _load_state(data)
     return entries
 
 
-def _load_state(data: bytes) -> Any:
+def _load_state(data: bytes) -> Value:
     unpickler = _InertUnpickler(data)
     try:
         found: object = unpickler.load()

@@ -1,7 +1,7 @@
 """A job with a state of each declared type, and one of a class of its own.
 
-`python -c "from tests.task.older_savepoints import typed; typed.main()" DIRECTORY` writes its savepoint. The one in `data/typed` was written by the
-first release whose files are data.
+`python -c "from tests.task.older_savepoints import typed; typed.main()" DIRECTORY` writes its savepoint. The one in
+`data/typed` was written by the first release whose files are data.
 """
 
 from __future__ import annotations

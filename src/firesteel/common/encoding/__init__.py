@@ -9,13 +9,26 @@ Why: `docs/decisions/0061-files-hold-no-code.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from firesteel.common.encoding.column_reader import ColumnReader
+from firesteel.common.encoding.column_reader import ColumnReader, LoadOpaque
 from firesteel.common.encoding.column_writer import ColumnWriter
-from firesteel.common.encoding.kinds import NotDataError
+from firesteel.common.encoding.kinds import NotDataError, Value
 
-__all__ = ["NotDataError", "decoded", "decoded_entries", "encoded", "encoded_data", "encoded_entries", "is_encoded", "refused", "state_of"]
+__all__ = [
+    "NamedEntries",
+    "NotDataError",
+    "decoded",
+    "decoded_entries",
+    "encoded",
+    "encoded_data",
+    "encoded_entries",
+    "is_encoded",
+    "refused",
+    "state_of",
+]
+
+NamedEntries = tuple[str, dict[Value, Value]]
+"""The name of a state, and its entries with their values."""
 
 _VALUE = 0xF1
 _ENTRIES = 0xF2
@@ -50,7 +63,7 @@ def encoded(value: object) -> bytes:
     return bytes(data)
 
 
-def encoded_entries(name: str, entries: Mapping[Any, Any]) -> bytes:
+def encoded_entries(name: str, entries: Mapping[Value, Value]) -> bytes:
     """Return the bytes of entries of a state and their values; if one of these is no data, the others still are."""
     data = bytearray((_ENTRIES,))
     writer = ColumnWriter(data)
@@ -72,7 +85,7 @@ def state_of(data: bytes) -> str | None:
     return name
 
 
-def refused(data: bytes) -> Any:
+def refused(data: bytes) -> Value:
     """Refuse a pickle.
 
     Raises:
@@ -81,7 +94,7 @@ def refused(data: bytes) -> Any:
     raise NotDataError("a pickle where data is expected")
 
 
-def decoded(data: bytes, load: Callable[[bytes], Any] = refused) -> Any:
+def decoded(data: bytes, load: LoadOpaque = refused) -> Value:
     """Return the value with some bytes.
 
     Args:
@@ -94,7 +107,7 @@ def decoded(data: bytes, load: Callable[[bytes], Any] = refused) -> Any:
     return _read(data, _VALUE, load, lambda reader: reader.column(1)[0])
 
 
-def decoded_entries(data: bytes, load: Callable[[bytes], Any] = refused) -> tuple[str, dict[Any, Any]]:
+def decoded_entries(data: bytes, load: LoadOpaque = refused) -> NamedEntries:
     """Return the name of a state, and its entries with their values.
 
     Args:
@@ -105,19 +118,26 @@ def decoded_entries(data: bytes, load: Callable[[bytes], Any] = refused) -> tupl
         NotDataError: the bytes are not of this form.
     """
 
-    def read(reader: ColumnReader) -> tuple[str, dict[Any, Any]]:
+    def read(reader: ColumnReader) -> NamedEntries:
         [(name, count)] = reader.column(1)
         return name, dict(zip(reader.column(count), reader.column(count), strict=True))
 
-    return _read(data, _ENTRIES, load, read)
+    found: NamedEntries = _read(data, _ENTRIES, load, read)
+    return found
 
 
-def _read(data: bytes, first: int, load: Callable[[bytes], Any], read: Callable[[ColumnReader], Any], is_whole: bool = True) -> Any:
+def _read(
+    data: bytes,
+    first: int,
+    load: Callable[[bytes], Value],
+    read: Callable[[ColumnReader], Value],
+    is_whole: bool = True,
+) -> Value:
     if not data or data[0] != first:
         raise NotDataError("something else than data")
     errors: list[Exception] = []
 
-    def loaded(pickle: bytes) -> Any:
+    def loaded(pickle: bytes) -> Value:
         try:
             return load(pickle)
         except Exception as error:  # That of the reader of pickles counts, and says more.

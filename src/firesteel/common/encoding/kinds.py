@@ -7,7 +7,16 @@ byte, the lowest first. `ints` stands for a column of integers.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
+
+Value = Any
+"""A value; only the user, or the class of firesteel that has it, knows its type."""
+
+Values = Sequence[Value]
+"""The values of a column."""
+
 
 EPOCH = datetime.datetime(1970, 1, 1)
 MICROSECOND = datetime.timedelta(microseconds=1)
@@ -29,6 +38,10 @@ FORM_CLASSES = {
 
 class NotDataError(ValueError):
     """Bytes are not in the form of data; the argument says what was found."""
+
+
+class NotATreeError(Exception):
+    """A value refers to the same object in several places, to itself, or is nested too deeply."""
 
 
 class Kind(IntEnum):

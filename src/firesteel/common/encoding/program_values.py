@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
 
-from firesteel.common.encoding import decoded, decoded_entries, is_encoded
+from firesteel.common.encoding import NamedEntries, decoded, decoded_entries, is_encoded
+from firesteel.common.encoding.kinds import Value
 
 
-def program_value(data: bytes) -> Any:
+def program_value(data: bytes) -> Value:
     """Return a value with the objects of the program's classes in it; earlier releases have pickled it as a whole.
 
     Example:
@@ -18,7 +18,7 @@ def program_value(data: bytes) -> Any:
     return decoded(data, _unpickled) if is_encoded(data) else _unpickled(data)
 
 
-def program_entries(data: bytes) -> tuple[str, dict[Any, Any]]:
+def program_entries(data: bytes) -> NamedEntries:
     """Return the name of a state, and its entries with the objects of the program's classes in them.
 
     Example:
@@ -27,9 +27,9 @@ def program_entries(data: bytes) -> tuple[str, dict[Any, Any]]:
     """
     if is_encoded(data):
         return decoded_entries(data, _unpickled)
-    entries: tuple[str, dict[Any, Any]] = _unpickled(data)
+    entries: NamedEntries = _unpickled(data)
     return entries
 
 
-def _unpickled(data: bytes) -> Any:
+def _unpickled(data: bytes) -> Value:
     return pickle.loads(data)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import cache, reduce
 from importlib import import_module
-from typing import Any
 
-from firesteel.common.encoding.kinds import NotDataError
+from firesteel.common.encoding.kinds import NotDataError, Value, Values
 
 CLASSES: dict[str, str] = {
     "CheckpointMetadata": "firesteel.task.checkpoint_metadata",
@@ -65,15 +64,15 @@ def name_of(kind: type) -> str:
 
 
 @cache
-def is_changeable(kind: Any) -> bool:
+def is_changeable(kind: Value) -> bool:
     """Return whether objects of a class can be changed, so that it matters where else they are referred to."""
     if dataclasses.is_dataclass(kind):
-        return not kind.__dataclass_params__.frozen  # type: ignore[attr-defined]  # which it has
+        return not getattr(kind, "__dataclass_params__").frozen  # noqa: B009  # it has no type
     return _fields_of(kind) is None
 
 
 @cache
-def _fields_of(kind: Any) -> tuple[str, ...] | None:
+def _fields_of(kind: Value) -> tuple[str, ...] | None:
     """Return the names of the fields of a class, None if each object has its own."""
     if kind.__qualname__ in SINGLE_OBJECTS:
         return ()
@@ -85,22 +84,23 @@ def _fields_of(kind: Any) -> tuple[str, ...] | None:
     return named
 
 
-def parts_of(values: Sequence[Any]) -> tuple[tuple[str, ...], list[list[Any]]]:
+def parts_of(values: Values) -> tuple[tuple[str, ...], list[list[Value]]]:
     """Return the names of the fields of objects of one class, and their values."""
-    fields = _fields_of(type(values[0]))
+    kind: Value = type(values[0])
+    fields = _fields_of(kind)
     if fields is None:
         fields = tuple(vars(values[0]))
     return fields, [[getattr(value, name) for name in fields] for value in values]
 
 
 @cache
-def _class_of(name: str) -> Any:
+def _class_of(name: str) -> Value:
     if name not in CLASSES:
         raise NotDataError(f"class {name!r}, which this release does not know")
     return reduce(getattr, name.split("."), import_module(CLASSES[name]))
 
 
-def made_of(name: str, fields: Sequence[str], columns: Sequence[Sequence[Any]], count: int) -> list[Any]:
+def made_of(name: str, fields: Sequence[str], columns: Sequence[Values], count: int) -> list[Value]:
     """Return objects of a class with values of some fields; others have their defaults.
 
     Raises:
@@ -122,7 +122,7 @@ def made_of(name: str, fields: Sequence[str], columns: Sequence[Sequence[Any]], 
     return [make(**dict(zip(fields, row, strict=True))) for row in rows]
 
 
-def _with_attributes(kind: Any, fields: Sequence[str], values: Sequence[Any]) -> Any:
+def _with_attributes(kind: Value, fields: Sequence[str], values: Values) -> Value:
     made = kind.__new__(kind)
     made.__dict__.update(zip(fields, values, strict=True))
     return made
