@@ -12,7 +12,7 @@ from firesteel.common.encoding import state_of
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
-from firesteel.operators.state.entries import Stored
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -171,7 +171,7 @@ class SavepointFiles:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""
         yield from (item for found, item, _ in self.all_entries(operator_id, subtask, table) if found == table)
 
-    def entries_of_operator(self, operator_id: str) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
+    def entries_of_operator(self, operator_id: str) -> Iterator[tuple[TableName, tuple[Entry, Stored], int]]:
         """Yield the entries of all subtasks, as `all_entries`; those of broadcast states once."""
         for subtask in range(self.operators[operator_id][1].parallelism):
             for found in self.all_entries(operator_id, subtask):
@@ -180,7 +180,7 @@ class SavepointFiles:
 
     def all_entries(
         self, operator_id: str, subtask: int, only: TableName | None = None
-    ) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
+    ) -> Iterator[tuple[TableName, tuple[Entry, Stored], int]]:
         """Yield the entries of the tables of a subtask: table, (entry, value), and approximate size in bytes.
 
         Args:

@@ -16,6 +16,15 @@ Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
+def sorted_places(columns: Sequence[pa.Array], order: Order, arrivals: Array | None = None) -> Array:
+    """Return the places of rows in an order with at least one column; peers in that of their arrival."""
+    keys = sort_keys(columns, order)
+    if arrivals is not None:
+        keys.append(arrivals)
+    places: Array = np.lexsort(keys[::-1])  # stable
+    return places
+
+
 def sort_keys(columns: Sequence[pa.Array], order: Order) -> list[Array]:
     """Return arrays by which rows are sorted, the most significant one first; rows are peers if all are equal."""
     keys = []
