@@ -12,6 +12,7 @@ def program_value(data: bytes) -> Value:
     """Return a value with the objects of the program's classes in it; earlier releases have pickled it as a whole.
 
     Example:
+        >>> from firesteel.common.encoding import encoded
         >>> program_value(encoded([1, 2]))
         [1, 2]
     """
@@ -22,6 +23,7 @@ def program_entries(data: bytes) -> NamedEntries:
     """Return the name of a state, and its entries with the objects of the program's classes in them.
 
     Example:
+        >>> from firesteel.common.encoding import encoded_entries
         >>> program_entries(encoded_entries("count", {"a": 1}))
         ('count', {'a': 1})
     """
