@@ -72,7 +72,12 @@ VALUES: dict[Kind, list[Any]] = {
     Kind.VALUE_KEY: [canonical_key(1.5), canonical_key(math.nan), canonical_key([1, {2}]), canonical_key(Decimal(1))],
     Kind.RECORD: [RowKind.UPDATE_AFTER],
 }
-MANY = {Kind.TUPLES: [(), (1,), (1, 2)], Kind.SHARED: ["x" * 100] * 9, Kind.MIXED: [1, "a", None, 2.5, (1,), 2]}
+MANY = {
+    Kind.SHORT_LIST: [[1, "a", [2.5]], [2, "b", []], [3, None, [0.5]]],
+    Kind.TUPLES: [(), (1,), (1, 2)],
+    Kind.SHARED: ["x" * 100] * 9,
+    Kind.MIXED: [1, "a", None, 2.5, (1,), 2],
+}
 """Columns of several values."""
 
 
@@ -189,6 +194,13 @@ def test_windows_share_their_elements() -> None:
     sizes = [len(encoded_entries("windows", entries)) for entries in (once, thrice)]
     assert sizes[1] < sizes[0] + 3 * 2 * 1000 + 100
     assert decoded_entries(encoded_entries("windows", thrice))[1] == thrice
+
+
+def test_long_tuples_and_lists_make_no_column_for_each_place() -> None:
+    for value in (tuple(range(100_000)), [tuple(range(1000))] * 3, [list(range(1000)), list(range(1000))]):
+        data = encoded(value)
+        assert len(data) < 500_000
+        assert decoded(data) == value
 
 
 def test_tuples_that_grow_without_bound_are_pickled() -> None:

@@ -200,6 +200,7 @@ _READERS: dict[int, Callable[[ColumnReader, int], list[Value]]] = {
     Kind.TUPLE: ColumnReader.tuples,
     Kind.TUPLES: _made(ColumnReader.groups, tuple),
     Kind.LIST: _made(ColumnReader.groups, list),
+    Kind.SHORT_LIST: lambda reader, count: list(map(list, reader.tuples(count))),
     Kind.SET: _made(ColumnReader.groups, set),
     Kind.FROZEN_SET: _made(ColumnReader.groups, frozenset),
     Kind.DICT: _made(ColumnReader.dicts, dict),

@@ -13,6 +13,7 @@ from firesteel.common.trust.pickling import pickled
 
 _FEW = 64
 """Number of integers up to which numpy takes longer than Python."""
+_SETS = 6
 _DEEPEST = 32
 """Columns within columns, beyond which values are pickled: tuples can share parts so that they have no end in sight."""
 
@@ -32,7 +33,7 @@ class ColumnWriter:
         self.data: bytearray = data
         self._only_data = only_data
         self._depth = 0
-        self._seen: set[int] = set()
+        self._seen: list[set[int]] = []
         self._kept: list[object] = []
 
     def separate(self, values: Values) -> None:
@@ -137,9 +138,15 @@ class ColumnWriter:
         if len(found) < len(values):
             self.distinct(values, id)
             return True
-        if not self._only_data and not self._seen.isdisjoint(found):
+        if self._only_data:
+            return False
+        if not all(map(found.isdisjoint, self._seen)):
             raise NotATreeError
-        self._seen |= found
+        # A union takes longer than a few look-ups.
+        if len(self._seen) < _SETS:
+            self._seen.append(found)
+        else:
+            self._seen[-1] |= found
         return False
 
     def keep(self, made: object) -> None:

@@ -71,6 +71,8 @@ class Kind(IntEnum):
     """Tuples of several widths: ints with widths, and a column of all parts."""
     LIST = ord("l")
     """ints with lengths, and a column of all elements."""
+    SHORT_LIST = ord("L")
+    """Lists of the same length, which is small: the length, and a column for each place."""
     SET = ord("e")
     """The same."""
     FROZEN_SET = ord("z")

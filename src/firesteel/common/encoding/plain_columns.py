@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LONG = 24
 """Characters per text from which on it is worth while to look for equal texts."""
 _SAMPLE = 200
+_NARROW = 16
+"""Places of tuples, lists and sets up to which each gets a column."""
 
 
 def write_floats(writer: ColumnWriter, values: Sequence[float]) -> None:
@@ -151,15 +153,29 @@ def write_tuples(writer: ColumnWriter, values: Sequence[tuple[Value, ...]]) -> N
     if count > 8 and 2 * len(set(map(id, values))) <= count:
         writer.distinct(values, id)
         return
-    width = len(values[0])
-    if count == 1 or len(set(map(len, values))) == 1:
-        writer.data.append(Kind.TUPLE)
-        writer.number(width)
-        for part in zip(*values, strict=True):
-            writer.column(part)
-    else:
+    if not _wrote_places(writer, Kind.TUPLE, values):
         writer.of_ints(Kind.TUPLES, list(map(len, values)))
         writer.column(list(chain.from_iterable(values)))
+
+
+def _wrote_places(writer: ColumnWriter, kind: Kind, values: Values) -> bool:
+    """Write a column for each place of containers of the same length, unless that makes too many columns."""
+    width = len(values[0])
+    if (width > _NARROW and 4 * width > len(values)) or (len(values) > 1 and len(set(map(len, values))) > 1):
+        return False
+    writer.data.append(kind)
+    writer.number(width)
+    for part in zip(*values, strict=True):
+        writer.column(part)
+    return True
+
+
+def _write_lists(writer: ColumnWriter, values: Sequence[list[Value]]) -> None:
+    if writer.wrote_shared(values):
+        return
+    # Accumulators are lists whose places have values of different kinds.
+    if len(values) == 1 or len(values[0]) > _NARROW or not _wrote_places(writer, Kind.SHORT_LIST, values):
+        _write_elements(writer, Kind.LIST, values)
 
 
 def _write_elements(writer: ColumnWriter, kind: Kind, values: Values) -> None:
@@ -167,9 +183,9 @@ def _write_elements(writer: ColumnWriter, kind: Kind, values: Values) -> None:
     writer.column(list(chain.from_iterable(values)))
 
 
-def _write_own_elements(writer: ColumnWriter, kind: Kind, values: Values) -> None:
+def _write_sets(writer: ColumnWriter, values: Sequence[set[Value]]) -> None:
     if not writer.wrote_shared(values):
-        _write_elements(writer, kind, values)
+        _write_elements(writer, Kind.SET, values)
 
 
 def _write_dicts(writer: ColumnWriter, kind: Kind, values: Sequence[dict[Value, Value]]) -> None:
@@ -201,8 +217,8 @@ PLAIN_WRITERS: dict[type, Write] = {
     bytes: write_bytes,
     bytearray: write_byte_arrays,
     tuple: write_tuples,
-    list: _of_kind(_write_own_elements, Kind.LIST),
-    set: _of_kind(_write_own_elements, Kind.SET),
+    list: _write_lists,
+    set: _write_sets,
     frozenset: _of_kind(_write_elements, Kind.FROZEN_SET),
     dict: _of_kind(_write_dicts, Kind.DICT),
     OrderedDict: _of_kind(_write_dicts, Kind.ORDERED_DICT),
