@@ -7,12 +7,9 @@ from collections.abc import Callable
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.over_calls import OverPlan
-from firesteel.columns.kernels.spilled_rows import BoundedRows
 from firesteel.columns.kernels.whole_calls import WholeCalls
 from firesteel.columns.kernels.whole_partitions import WholePartitions, frame_ends
 
-_COPIES = 4
-"""How often rows are in memory: as they came, in one batch, in order, and with the arrays of the calls."""
 _AT_ONCE = 1 << 16
 """Maximum rows per emitted batch."""
 
@@ -28,29 +25,24 @@ class BoundedOver(Kernel):
     def __init__(self, plan: OverPlan, by_rows: Callable[[], Kernel]) -> None:
         self._plan = plan
         self._by_rows = by_rows
+        self._rows: list[ColumnBatch] = []
 
     def open(self, context: KernelContext) -> None:
         """Prepare the calls."""
         super().open(context)
         self._calls = WholeCalls(self._plan, context)
-        self._rows = BoundedRows(self._plan.partition, context, _COPIES)
-
-    def close(self) -> None:
-        """Remove the file with rows."""
-        self._rows.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Keep rows."""
-        self._rows.add(batch)
+        if batch.length:
+            self._rows.append(batch)
 
     def end(self) -> None:
         """Emit all rows."""
-        for batches in self._rows.parts():
-            if any(batch.length for batch in batches):
-                self._emit(concat(batches))
-
-    def _emit(self, rows: ColumnBatch) -> None:
-        plan = self._plan
+        if not self._rows:
+            return
+        plan, rows = self._plan, concat(self._rows)
+        self._rows = []
         partitions = WholePartitions(rows, plan.partition, plan.order)
         frames = frame_ends(partitions, plan.frame)
         columns = None if frames is None else self._calls.columns(partitions, frames)

@@ -87,7 +87,7 @@ class BoundedRows:
     """The rows of one bounded input that are needed at its end: in memory, or in parts once they have no room there.
 
     Args:
-        keys: The key columns; without any, the rows are a single part, which must fit into memory at the end.
+        keys: The key columns, of which there is at least one.
         context: Where the options come from.
         copies: How often rows are in memory while a part is used.
     """
@@ -107,7 +107,17 @@ class BoundedRows:
             return
         self._rows.append(batch)
         self._bytes += batch.nbytes
-        if self._bytes > self._memory and self._keys:
+        if self._bytes > self._memory:
+            self.spill()
+
+    @property
+    def is_spilled(self) -> bool:
+        """Whether the rows are in a file."""
+        return self._spilled is not None
+
+    def spill(self) -> None:
+        """Move the rows into a file."""
+        if self._spilled is None:
             self._spilled = SpilledRows(self._keys, self._configuration)
             for rows in self._rows:
                 self._spilled.add(rows)

@@ -12,6 +12,7 @@ from firesteel.columns.kernels.correlate import (
 )
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.local_ranks import LocalRanksFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
@@ -142,6 +143,8 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
+    if not translator.is_streaming:
+        stream = translator.operator(node, LocalRanksFactory(factory), stream, name=f"Local{describe(node)}")
     return translator.operator(node, factory, stream, node.partition)
 
 
