@@ -4,6 +4,8 @@ The stages of a job are numbered region by region. In its region, stage k runs t
 of exchanges on a path from a source is k. In BATCH mode a vertex whose readers run later waits for them, so that its
 output neither goes through the exchanges of stages between nor, within a slot, through any. Slot `base(v) + i` carries
 subtask i. A gate is the number of an edge in the job.
+
+Why: `docs/decisions/0062-batch-jobs-read-late-and-in-parts.md`.
 """
 
 from __future__ import annotations
