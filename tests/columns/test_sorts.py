@@ -7,7 +7,7 @@ import math
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firesteel.columns.batch import ColumnBatch
@@ -67,6 +67,7 @@ def emitted_by(factory, batches, memory="128 mb"):
 
 
 @given(ROWS, ORDERS, st.integers(0, 20), st.none() | st.integers(0, 20), st.booleans())
+@example([[(1, None, None)] * 9] * 3, [], 0, 0, True)
 @settings(max_examples=300, deadline=None)
 def test_rows_come_in_order_from_memory_and_from_files(parts, order, offset, fetch, is_small):
     batches, rows = [], []

@@ -83,7 +83,8 @@ class BoundedSort(Kernel):
         if self._file is None:
             self._file = SpillFile(temporary_directory(self.context.configuration))
         rows = self._take_sorted()
-        self._runs.append(deque(map(self._file.write, _parts(rows, -(-rows.length // _CHUNKS)))))
+        if rows.length:  # not with LIMIT 0
+            self._runs.append(deque(map(self._file.write, _parts(rows, -(-rows.length // _CHUNKS)))))
 
     def end(self) -> None:
         """Emit the rows."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelFactory
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory
 from firesteel.columns.kernels.correlate import (
     CorrelateFactory,
@@ -130,7 +131,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
             factory = FirstRowFactory(node.partition, time, types_of(node))
         return translator.operator(node, factory, stream, node.partition)
     windows = IN_UTC if node.window is None else window_source(node, translator.settings.time_zone)
-    factory = RankFactory(
+    plan = RankFactory(
         node.function,
         node.partition,
         collation_of(node.order),
@@ -142,7 +143,10 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
-    return translator.operator(node, factory, stream, node.partition)
+    if translator.is_streaming:
+        return translator.operator(node, plan, stream, node.partition)
+    first = translator.operator(node, LocalRanksFactory(plan), stream, name=f"Local{describe(node)}")
+    return translator.operator(node, BoundedRanksFactory(plan), first, node.partition)
 
 
 def sort(translator: Translator, node: rel.Sort) -> Batches:
