@@ -111,7 +111,8 @@ def read_frames(directory: Path, chain: Chain, seal: StateSeal = UNSEALED) -> It
 
     Raises:
         StateFileError: a file is missing, damaged, or cannot be verified.
-        pickle.UnpicklingError: a frame contains other data than a frame does.
+        NotDataError: a frame contains something else than data.
+        pickle.UnpicklingError: the same, in a file of an earlier release.
     """
     for file in chain:
         for frame in read_state_file(directory / file.path, seal, file.checksum):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+from firesteel.errors import FiresteelError
+
 Value = Any
 """A value; only the user, or the class of firesteel that has it, knows its type."""
 
@@ -36,8 +38,11 @@ FORM_CLASSES = {
 """Classes and functions in the forms of keys that are data: their constructors only convert their arguments."""
 
 
-class NotDataError(ValueError):
-    """Bytes are not in the form of data; the argument says what was found."""
+class NotDataError(FiresteelError, ValueError):
+    """Bytes are not in the form of data, or a value has no such form; the argument says what was found."""
+
+    def __str__(self) -> str:
+        return f"not in the form of data: {self.args[0]}"
 
 
 class NotATreeError(Exception):
