@@ -6,9 +6,7 @@ import gc
 import sys
 from pathlib import Path
 
-from firesteel.common.configuration import set_default_options
 from firesteel.common.options.execution_options import EXECUTION_TARGET
-from firesteel.compat import run_as_main
 from firesteel.entrypoint.spark_session import shared_gateway
 
 
@@ -29,11 +27,15 @@ def run_program(
     Raises:
         JavaNotFoundError: Java is not installed.
     """
+    # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
         java = shared_gateway(options).java
         if output == "text":
             print(f"Using {java}.", file=sys.stderr)
     _show_progress(output)
+    from firesteel.common.configuration import set_default_options
+    from firesteel.compat import run_as_main
+
     set_default_options(options)
     # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()
