@@ -8,6 +8,7 @@ from pathlib import Path
 
 from firesteel.common.options.execution_options import EXECUTION_TARGET
 from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.spark.slot_servers import prepare_slot_server
 
 
 def run_program(
@@ -29,9 +30,11 @@ def run_program(
     """
     # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
-        java = shared_gateway(options).java
+        gateway = shared_gateway(options)
         if output == "text":
-            print(f"Using {java}.", file=sys.stderr)
+            print(f"Using {gateway.java}.", file=sys.stderr)
+        gateway.begin()
+        prepare_slot_server()
     _show_progress(output)
     from firesteel.common.configuration import set_default_options
     from firesteel.compat import run_as_main

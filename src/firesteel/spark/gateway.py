@@ -10,8 +10,8 @@ Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-import re
 import signal
 import struct
 import subprocess
@@ -30,6 +30,7 @@ from firesteel.spark.java_command import (
     JVM_OPTIONS,
     configuration_directories,
     java_command,
+    last_error,
     spark_arguments,
 )
 from firesteel.spark.java_objects import release_java_objects_at_once
@@ -120,6 +121,7 @@ class SparkGateway:
         self._log = Path(self._directory) / "jvm.log"
         self._context: Any = None
         self._was_asked = False
+        self._early_error: Exception | None = None
         self._lock = threading.Lock()
         self._process = self._start()
         self._cap = CappedFile(self._log)
@@ -160,6 +162,16 @@ class SparkGateway:
         self._has_archive = bool(options)
         return options
 
+    def begin(self) -> None:
+        """Make the SparkContext in the background, as soon as the JVM answers, for a program that will need it."""
+        threading.Thread(target=self._begin, name="spark-start", daemon=True).start()
+
+    def _begin(self) -> None:
+        try:
+            self.context()
+        except Exception as error:  # The first job raises it.
+            self._early_error = error
+
     def context(self) -> Any:
         """Return the SparkContext; wait for the JVM, and start a new one if it is gone since the last call.
 
@@ -167,6 +179,9 @@ class SparkGateway:
             SparkStartError: the JVM ended or did not answer in time.
         """
         with self._lock:
+            if self._early_error is not None:
+                error, self._early_error = self._early_error, None
+                raise error
             if self._was_asked and self._process.poll() is not None:
                 self._start_again()
             self._was_asked = True
@@ -233,8 +248,7 @@ class SparkGateway:
     def log_tail(self) -> str:
         """Return the last error in the JVM's log, else its last line."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
-        return (errors or lines or ["it wrote nothing"])[-1].strip()
+        return last_error(lines)
 
     @property
     def wants_archive(self) -> bool:
@@ -256,6 +270,8 @@ class SparkGateway:
 
     def close(self) -> None:
         """Kill the JVM and remove its files."""
+        if self._lock.locked():  # A context is being made, for a program that ends without a job: Py4J would complain.
+            logging.disable()
         self._end()
         self._cap.close()
         self._temporary.remove()

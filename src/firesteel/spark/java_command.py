@@ -10,14 +10,22 @@ Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from firesteel.spark.java import Java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
 
-__all__ = ["FIXED_OPTIONS", "JVM_OPTIONS", "configuration_directories", "java_command", "spark_arguments"]
+__all__ = [
+    "FIXED_OPTIONS",
+    "JVM_OPTIONS",
+    "configuration_directories",
+    "java_command",
+    "last_error",
+    "spark_arguments",
+]
 
 _OPENED_PACKAGES = [
     "java.lang",
@@ -61,6 +69,12 @@ FIXED_OPTIONS = (
 
 _UNSAFE_DENIED_SINCE = 24
 
+_SAYS_NO_REASON = re.compile(
+    r"Error: Could not create the Java Virtual Machine|Error: A fatal exception has occurred|"
+    r"Error occurred during initialization of VM"
+)
+"""Lines before or after the one with the reason for which Java did not start."""
+
 _SUBMIT, _SERVER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.api.python.PythonGatewayServer"
 
 
@@ -102,6 +116,18 @@ def spark_arguments(settings: Mapping[str, str], directory: str, with_submit: bo
         return [f"@{options}", _SERVER]
     file = write_private_file(Path(directory) / "spark.properties", java_properties(settings))
     return [f"@{options}", _SUBMIT, "--properties-file", file, "--load-spark-defaults", "pyspark-shell"]
+
+
+def last_error(log: Sequence[str]) -> str:
+    """Return the last line of Java's output that is an error, else the last one that says something.
+
+    Example:
+        >>> last_error(["Invalid maximum heap size: -Xmx1x", "Error: Could not create the Java Virtual Machine."])
+        'Invalid maximum heap size: -Xmx1x'
+    """
+    lines = [line for line in log if line.strip() and _SAYS_NO_REASON.match(line) is None]
+    errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
+    return (errors or lines or log or ["it wrote nothing"])[-1].strip()
 
 
 def configuration_directories(home: str) -> list[str]:
