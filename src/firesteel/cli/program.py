@@ -6,6 +6,7 @@ import gc
 import sys
 from pathlib import Path
 
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.execution_options import EXECUTION_TARGET
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.spark.slot_servers import prepare_slot_server
@@ -28,6 +29,7 @@ def run_program(
     Raises:
         JavaNotFoundError: Java is not installed.
     """
+    collect_garbage_rarely()  # Imports make many objects, and no garbage.
     # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
         gateway = shared_gateway(options)

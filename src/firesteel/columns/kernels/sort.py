@@ -7,7 +7,7 @@ from itertools import count
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.windows import times_of
@@ -49,6 +49,7 @@ class Sort(TimedKernel):
         super().open(context)
         self._table = context.table("rows")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        self._late = LateRows(context)
         if self._table.data:
             # Entries are numbered in the order of arrival, and a restored job must not write over those that wait.
             self._numbers = count(max(key[1] for key in self._table.data) + 1)
@@ -60,6 +61,8 @@ class Sort(TimedKernel):
         for at, row in zip(times, rows_of(batch), strict=True):
             if at is None or at > self._watermark:
                 self._table.put((0, next(self._numbers)), (at, row))
+            else:
+                self._late.add(1)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark."""

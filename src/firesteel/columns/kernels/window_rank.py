@@ -8,7 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.key_numbers import comparable
 from firesteel.columns.kernels.ranks_at_end import ranked, ranks
 from firesteel.columns.kernels.row_groups import RowGroups
@@ -41,6 +41,7 @@ class WindowRank(TimedKernel):
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
+        self._late = LateRows(context)
         self._waiting = WaitingRows(self._plan.partition, context)
         self._take_former(context)
 
@@ -64,6 +65,7 @@ class WindowRank(TimedKernel):
         timers = self._plan.clock.timers(millis_of(rows.columns[self._end]) - 1)
         is_early = timers > self._watermark
         self._waiting.add(rows.filter(is_early), timers[is_early])
+        self._late.add(rows.length - int(is_early.sum()))
 
     def _best(self, waiting: TimedRows) -> Array:
         """Return the places of rows that may be in a result."""
