@@ -45,15 +45,14 @@ def run_program(
     # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()
     run_as_main(program, arguments, pyflink)
-    _warn_of_no_job()
+    _hint_of_no_job()
 
 
-def _warn_of_no_job() -> None:
-    from firesteel.client.execution import has_submitted
+def _hint_of_no_job() -> None:
+    from firesteel.datastream.missing_execute import hint_of_no_job
     from firesteel.datastream.stream_execution_environment import has_unexecuted_program
 
-    if has_unexecuted_program() and not has_submitted():
-        print("No job was executed: is env.execute() missing?", file=sys.stderr)
+    hint_of_no_job(has_unexecuted_program)
 
 
 def _show_progress(output: str | None) -> None:
