@@ -8,8 +8,7 @@ from pathlib import Path
 
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.execution_options import EXECUTION_TARGET
-from firesteel.entrypoint.spark_session import shared_gateway
-from firesteel.spark.slot_servers import prepare_slot_server
+from firesteel.entrypoint.spark_session import start_early
 
 
 def run_program(
@@ -32,11 +31,9 @@ def run_program(
     collect_garbage_rarely()  # Imports make many objects, and no garbage.
     # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
-        gateway = shared_gateway(options)
+        java = start_early(options)
         if output == "text":
-            print(f"Using {gateway.java}.", file=sys.stderr)
-        gateway.begin()
-        prepare_slot_server()
+            print(f"Using {java}.", file=sys.stderr)
     _show_progress(output)
     from firesteel.common.configuration import set_default_options
     from firesteel.compat import run_as_main

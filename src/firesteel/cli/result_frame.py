@@ -11,10 +11,9 @@ from rich.text import Text
 
 from firesteel.cli.page_dialog import PageDialog
 from firesteel.cli.result_view import ResultView
-from firesteel.columns.type_text import type_text
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import cell_texts
+from firesteel.table.environment.print_style import cell_texts, type_texts
 
 _WIDEST_CELL = 30
 _KEYS: tuple[str, ...] = (
@@ -103,7 +102,7 @@ def _row(view: ResultView) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    columns = zip(view.row_type.field_names(), view.row_type.field_types(), view.selected_cells(), strict=True)
+    columns = zip(view.row_type.field_names(), type_texts(view.row_type), view.selected_cells(), strict=True)
     for name, kind, text in list(columns)[view.first_line :]:
-        table.add_row(Text(f"{in_one_line(name)} ({type_text(kind)})"), Text(in_one_line(text)))
+        table.add_row(Text(f"{in_one_line(name)} ({kind})"), Text(in_one_line(text)))
     return table

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.capped_file import CappedFile
-from firesteel.spark.class_archive import ClassArchive, class_archive
+from firesteel.spark.class_archive import VERIFY, ClassArchive, class_archive
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_command import (
     FIXED_OPTIONS,
@@ -111,7 +111,7 @@ class SparkGateway:
         self.java: Java = find_java()
         self.archive = archive_for(self.java)
         self._archive_to = archive_to
-        self._has_archive = False
+        self._archive_used: list[str] = []
         self._temporary = TemporaryDirectory("spark", temporary)
         self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
@@ -158,9 +158,8 @@ class SparkGateway:
             return []
         if self._archive_to is not None:
             return self.archive.options_to_make(self._archive_to)
-        options = self.archive.options()
-        self._has_archive = bool(options)
-        return options
+        self._archive_used = self.archive.options()
+        return self._archive_used
 
     def begin(self) -> None:
         """Make the SparkContext in the background, as soon as the JVM answers, for a program that will need it."""
@@ -204,15 +203,17 @@ class SparkGateway:
             self.archive.discard()
             self._start_again()
             self._connect()
-        self._discard_broken_archive()
+        self._judge_archive()
 
-    def _discard_broken_archive(self) -> None:
-        """Remove an archive that Java ignored although no user setting explains it."""
-        if self.archive is None or not self._has_archive or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
+    def _judge_archive(self) -> None:
+        """Remove an archive that Java ignored although no user setting explains it; note that another is intact."""
+        if self.archive is None or not self._archive_used or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
             return
         with contextlib.suppress(OSError):
             if str(self.archive.path) not in Path(f"/proc/{self._process.pid}/maps").read_text():
                 self.archive.discard()
+            elif VERIFY in self._archive_used:
+                self.archive.note_verified()
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
