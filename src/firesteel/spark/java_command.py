@@ -4,7 +4,7 @@ PySpark itself starts `bin/spark-submit`. Its class SparkSubmit fetches jars and
 and logs in with Kerberos, then runs the server that Python talks to. A local Spark with no such settings starts with
 that server, a tenth of a second earlier.
 
-Why: `docs/decisions/0004-start-the-jvm-directly.md`.
+Why: `docs/decisions/0004-start-the-jvm-directly.md`, `docs/decisions/0060-what-the-first-job-needs-starts-at-once.md`.
 """
 
 from __future__ import annotations
