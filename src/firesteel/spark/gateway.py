@@ -222,7 +222,7 @@ class SparkGateway:
                 raise SparkStartError(f"Java ended with code {self._process.returncode}: {self.log_tail()}")
             if time.monotonic() > deadline:
                 raise SparkStartError(f"no answer after {_START_TIMEOUT_S} s: {self.log_tail()}")
-            time.sleep(0.01)
+            time.sleep(0.002)
         data = self._connection_file.read_bytes()
         port, length = struct.unpack(">ii", data[:8])
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
