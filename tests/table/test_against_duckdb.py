@@ -35,6 +35,7 @@ STATES = ("hashmap", "rocksdb")
 PLANS = {
     "table.optimizer.join.broadcast-threshold": ("1048576", "100", "-1"),
     "table.optimizer.agg-phase-strategy": ("AUTO", "ONE_PHASE"),
+    "execution.sorted-inputs.memory": ("128 mb", "1 kb"),
 }
 PER_TABLES = 5
 

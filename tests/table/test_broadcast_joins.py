@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import IntType
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import bounded_joins
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.rows import rows_of as rows_in
+from firesteel.columns.settings import QuerySettings
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rules.broadcast import _ALLOWED
@@ -109,3 +118,35 @@ def test_a_count_keeps_one_column_of_those_that_a_filter_reads(tmp_path):
     t_env = tables(tmp_path)
     assert rows_of(t_env, "SELECT COUNT(*) FROM facts WHERE v >= 0") == ["<Row(200)>"]
     assert rows_of(t_env, "SELECT COUNT(*) FROM facts AS a JOIN dims AS b ON a.v = b.v WHERE a.v > 99") == ["<Row(0)>"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "small"), [("INNER", 0), ("INNER", 1), ("LEFT", 1), ("RIGHT", 0), ("SEMI", 1), ("ANTI", 1)]
+)
+def test_rows_of_the_large_input_pass_by_once_the_small_one_is_complete(kind, small, monkeypatch):
+    monkeypatch.setattr(bounded_joins, "PAIRS", 4)
+    emitted = []
+
+    def run(plan, batches):
+        kernel = JoinFactory(plan).make()
+        kernel.open(KernelContext(False, 8, None, emitted.append, None, None, {}))
+        for index, values in batches:
+            if values is None:
+                kernel.end_input(index)
+            else:
+                kernel.process(index, ColumnBatch((pa.array(values, pa.int32()),), len(values)))
+        yield sum(batch.length for batch in emitted)
+        kernel.end()
+        kernel.close()
+        yield sorted(repr(row) for batch in emitted for row in rows_in(batch))
+        emitted.clear()
+
+    types = (IntType(),)
+    plan = JoinPlan(kind, ((0,), (0,)), None, types, types, QuerySettings())
+    large = [[1, 2, None], [3, 1, 5, 6], [7], [1]]
+    batches = [(small, [1, 3, 3]), (1 - small, large[0]), (small, [9, None])]
+    rest = [(1 - small, values) for values in large[1:]]
+    before, shuffled = run(plan, [*batches, *rest, (0, None), (1, None)])
+    passed, broadcast = run(replace(plan, broadcast=small), [*batches, (small, None), *rest, (1 - small, None)])
+    assert (before, shuffled) == (0, broadcast)
+    assert passed > 0

@@ -105,6 +105,35 @@ def test_an_equation_above_a_view_becomes_a_key_of_its_join(streaming):
     assert len(join.left_keys) == 1
 
 
+DERIVED = {
+    "SELECT * FROM s, r WHERE s.v = r.v AND ((s.k = 1 AND r.k = 2) OR (s.k = 3 AND r.k = 4))": 2,
+    "SELECT * FROM s, r WHERE s.v = r.v AND NOT ((s.k <> 1 OR r.k <> 2) AND (s.k <> 3 OR r.k <> 4))": 2,
+    "SELECT * FROM s JOIN r ON s.v = r.v AND ((s.k = 1 AND r.k = 2) OR (s.k = 3 AND r.k = 4))": 2,
+    "SELECT * FROM s, r WHERE s.v = r.v AND ((s.k = 1 AND r.k = 2) OR (s.k > 8 AND s.k < r.k))": 1,
+    "SELECT * FROM s, r WHERE s.v = r.v AND ((s.k = 1 AND r.k = 2) OR s.k < r.k)": 0,
+    "SELECT * FROM s, r WHERE s.v = r.v AND ((s.k = 1 AND r.k = 2) OR (s.k = RAND_INTEGER(3) AND r.k = 4))": 0,
+    "SELECT * FROM s LEFT JOIN r ON s.v = r.v AND ((s.k = 1 AND r.k = 2) OR (s.k = 3 AND r.k = 4))": 0,
+    "SELECT * FROM s LEFT JOIN r ON s.v = r.v WHERE (s.k = 1 AND r.k = 2) OR (s.k = 3 AND r.k IS NULL)": 1,
+}
+
+
+@pytest.mark.parametrize("query", DERIVED)
+def test_an_or_filters_the_inputs_of_which_each_choice_says_something(streaming, query):
+    (join,) = found(streaming, query, rel.Join)
+    assert sum(map(has_filter, join.inputs)) == DERIVED[query]
+
+
+def test_an_or_over_distant_tables_filters_them(streaming):
+    query = (
+        "SELECT * FROM s AS a, s AS b, r AS c WHERE a.k = b.k AND b.v = c.v"
+        " AND ((a.v = 1 AND c.k = 2) OR (a.v = 3 AND c.k = 4))"
+    )
+    _, below = found(streaming, query, rel.Join)
+    (one,) = (node for node in nodes(below.left) if isinstance(node, rel.Filter))
+    assert "IN" in str(one.condition)
+    assert sum(isinstance(node, rel.Filter) for node in nodes(optimize(streaming.sql_query(query)._node, True))) == 2
+
+
 CROSSED = (
     "SELECT a.v, b.v, c.k FROM s AS a, r AS b, s AS c WHERE a.k = c.k AND b.v = c.v",
     "SELECT * FROM s AS a CROSS JOIN r AS b JOIN s AS c ON a.k = c.k AND b.v + 1 = c.v",
@@ -156,7 +185,8 @@ def test_a_comparison_of_a_group_with_zero_moves(streaming):
 
 NEW = (push_filter, push_join_condition, avoid_cross_products)
 TABLES = "SELECT k, v, w FROM "
-CONDITIONS = ("k > 1", "k IS NULL", "v = 2", "k = 2 AND v <> 1", "k > 0 OR v IS NULL", "k = v", "NOT k = 1")
+CHOICES = "(k = 1 AND v = 2 AND w > 3) OR (v = 0 AND k IN (0, 3) AND w IS NOT NULL)"
+CONDITIONS = ("k > 1", "k IS NULL", "v = 2", "k = 2 AND v <> 1", "k > 0 OR v IS NULL", "k = v", "NOT k = 1", CHOICES)
 SOURCES = (
     "(SELECT k, v, SUM(w) AS w FROM {a} GROUP BY k, v)",
     "(SELECT {a}.k, {a}.v, {b}.w FROM {a} JOIN {b} ON {a}.k = {b}.k)",

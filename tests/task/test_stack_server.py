@@ -99,13 +99,21 @@ def test_all_subtasks_share_what_the_slot_does_between_them_and_depth_keeps_the_
 def test_a_thread_dump_has_all_threads_with_what_the_process_runs(tmp_path: Path, operator: Working) -> None:
     StackServer(stack_socket(tmp_path, os.getpid()), lambda: Turns([], None)).start()
     found: list[tuple[str, str]] = []
-    thread = threading.Thread(
-        target=lambda: found.extend(asyncio.run(dump_threads(tmp_path, {os.getpid(): "V (1/1)"})))
-    )
+    waits = threading.Event()
+
+    def dump() -> None:
+        waits.wait()  # until the main thread is where it is looked for
+        found.extend(asyncio.run(dump_threads(tmp_path, {os.getpid(): "V (1/1)"})))
+
+    thread = threading.Thread(target=dump)
+
+    def is_over() -> bool:
+        waits.set()
+        return not thread.is_alive()
 
     def call() -> None:
-        thread.start()  # not before: the dump may be taken at once
-        wait(lambda: not thread.is_alive())
+        thread.start()
+        wait(is_over)
 
     OperatorInput(operator).process([call], None)
     (text,) = [text for name, text in found if name.startswith("MainThread")]

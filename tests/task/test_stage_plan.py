@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common import Types
-from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.task.stage_plan import StageEdge, StagePlan
 
 
@@ -73,3 +73,37 @@ def test_producers_and_consumers_of_every_edge_agree() -> None:
                 assert forth == back
                 assert {p for p, _ in forth} == set(range(up))
                 assert {c for _, c in forth} == set(range(down))
+
+
+def in_batch_mode(build: Any) -> Any:
+    def built(env: Any) -> None:
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        build(env)
+
+    return built
+
+
+def _with_late_reader(env: Any) -> None:
+    early = env.from_collection([1], Types.INT()).rebalance().map(lambda n: n, Types.INT()).name("map")
+    late = env.from_collection([1], Types.INT()).name("late").rebalance()
+    early.rebalance().union(late).map(lambda n: n, Types.INT()).name("union").print().name("end")
+
+
+def test_a_source_of_a_batch_job_is_read_just_before_its_reader() -> None:
+    sources = ["Source: Collection Source", "Source: late"]
+    assert levels(plan_of(_with_late_reader)) == [sources, ["map"], ["union -> Sink: end"]]
+    assert levels(plan_of(in_batch_mode(_with_late_reader))) == [
+        sources[:1],
+        ["Source: late", "map"],
+        ["union -> Sink: end"],
+    ]
+
+
+def test_subtasks_side_by_side_need_no_exchange_in_batch_mode() -> None:
+    def build(env: Any) -> None:
+        stream = env.from_collection([1], Types.INT()).rebalance().map(lambda n: n, Types.INT()).name("map")
+        stream.disable_chaining().filter(lambda n: True).name("filter").print()
+
+    plan = plan_of(in_batch_mode(build))
+    assert [edge.edge.partitioner.name for edge in plan.edges] == ["REBALANCE", "RESCALE"]
+    assert plan.levels == 2

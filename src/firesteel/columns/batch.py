@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar
+from functools import lru_cache
+from pickle import PickleBuffer
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -89,19 +91,30 @@ class ColumnBatch:
         """Return the kinds as an array, also if every row is an insert."""
         return np.zeros(self.length, np.int8) if self.kinds is None else self.kinds
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Serialize in Arrow's stream format, which writes only the rows of a sliced array."""
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[object, ...]:
+        """Serialize in Arrow's format, which writes only the rows of a sliced array."""
         if not self.columns:
             return ColumnBatch, ((), self.length, self.kinds)
         names = [str(index) for index in range(len(self.columns))]
         record_batch = pa.RecordBatch.from_arrays(list(self.columns), names)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, record_batch.schema) as writer:
-            writer.write_batch(record_batch)
-        return _from_bytes, (sink.getvalue().to_pybytes(), self.kinds)
+        schema, rows = record_batch.schema.serialize().to_pybytes(), record_batch.serialize()
+        # The pickler reads a buffer in place, so that it is copied once.
+        data = PickleBuffer(rows) if protocol.__index__() >= 5 else rows.to_pybytes()
+        return _from_buffer, (schema, data, self.kinds)
+
+
+def _from_buffer(schema: bytes, data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:
+    record_batch = pa.ipc.read_record_batch(data, _schema(schema))
+    return ColumnBatch(tuple(record_batch.columns), record_batch.num_rows, kinds)
+
+
+@lru_cache(256)
+def _schema(data: bytes) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(data))
 
 
 def _from_bytes(data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:
+    """Read a batch in the files of earlier releases."""
     record_batch = pa.ipc.open_stream(data).read_next_batch()
     return ColumnBatch(tuple(record_batch.columns), record_batch.num_rows, kinds)
 

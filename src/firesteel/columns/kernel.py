@@ -129,6 +129,9 @@ class Kernel:
         """Process a watermark (ms) and return the one to forward, or None to forward none."""
         return timestamp
 
+    def end_input(self, index: int) -> None:
+        """Note that input `index` is complete; called for the last one, too, before `end`."""
+
     def end(self) -> None:
         """Emit what is left after all inputs have ended."""
 

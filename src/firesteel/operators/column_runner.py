@@ -98,7 +98,8 @@ class ColumnRunner(Operator):
             super().process_watermark(passed)
 
     def end_input(self, index: int) -> None:
-        """Let the kernel finish after its last input ended."""
+        """Tell the kernel that an input has ended, and let it finish after the last one."""
+        self._kernel.end_input(index)
         self._open_inputs -= 1
         if self._open_inputs:
             return

@@ -76,6 +76,7 @@ class Pipeline:
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.stages[region]
         self._slot_of = plan.slot_of
+        self._level_of = plan.level_of
         self._lanes = lanes
         self._checkpoint = checkpoint
         self._temporary = temporary
@@ -155,8 +156,7 @@ class Pipeline:
         """Return the functions of all stages for Spark's tasks."""
         stages: list[Stage] = []
         for stage in self._stages:
-            # Only the first stage reads sources.
-            stage_plan = replace(plan, ranges={}) if stages else plan
+            stage_plan = plan.of_stage(stage, self._level_of)
             common = _pickled(stage_plan.without_slots())
             request = StageRequest(stage, at, self._checkpoint, common, temporary=self._temporary)
             plans = {slot: _pickled(own) for slot, own in stage_plan.of_slots(stage, self._slot_of).items()}

@@ -96,6 +96,10 @@ class BatchPlan:
     unstored: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
     waits_for_store: bool = False
 
+    def of_stage(self, stage: int, level_of: Mapping[str, int]) -> BatchPlan:
+        """Return the plan of a stage, given the stage of each vertex: other stages read other ranges."""
+        return replace(self, ranges={one: parts for one, parts in self.ranges.items() if level_of[one[0]] == stage})
+
     def without_slots(self) -> BatchPlan:
         """Return the plan of slots that are not busy (see `busy_slots`)."""
         return replace(self, ranges={}, ended=frozenset(), idle={}, to_store={}, unstored={})

@@ -278,9 +278,10 @@ class SlotTasks:
         self._rows.close()
         subtasks = self.stages[stage].values()
         self._begin_batch(subtasks, batch)
+        # First what other stages have sent: the small input of a join is then complete when the large one is read.
+        yield from self._receive(stage, rows, is_remote)
         for subtask in subtasks:
             yield from self._read_source(subtask, batch)
-        yield from self._receive(stage, rows, is_remote)
         for subtask in subtasks:
             with self._stopwatch.within(subtask):
                 subtask.end_batch()

@@ -1,8 +1,9 @@
 """The assignment of vertices to stages and slots, and of edges to gates; driver and slots compute it identically.
 
 The stages of a job are numbered region by region. In its region, stage k runs the vertices for which the largest number
-of exchanges on a path from a source is k. Slot `base(v) + i` carries subtask i. A gate is the number of an edge in the
-job.
+of exchanges on a path from a source is k. In BATCH mode a vertex whose readers run later waits for them, so that its
+output neither goes through the exchanges of stages between nor, within a slot, through any. Slot `base(v) + i` carries
+subtask i. A gate is the number of an edge in the job.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ class StagePlan:
         self.edges: list[StageEdge] = []
         self.region_of = regions_of(job_graph)
         depth_of = self._number_edges()
+        if job_graph.job_type == "BATCH":
+            depth_of = self._delayed(depth_of)
         self.stages: list[range] = []
         """The stages of each region."""
         for region in range(1 + max(self.region_of.values(), default=0)):
@@ -92,10 +95,21 @@ class StagePlan:
             depth_of[vertex.id] = depth
         return depth_of
 
+    def _delayed(self, depth_of: dict[str, int]) -> dict[str, int]:
+        """Return the last stage in which each vertex may run without delaying its readers."""
+        delayed: dict[str, int] = {}
+        for edge in reversed(self.edges):  # from the readers back, whose own stages are known by then
+            source, target = edge.source.id, edge.target.id
+            latest = delayed.get(target, depth_of[target]) - edge.is_exchange
+            delayed[source] = min(latest, delayed.get(source, latest))
+        return depth_of | delayed
+
     def _is_exchange(self, edge: JobEdge) -> bool:
-        """Return whether an edge needs an exchange; FORWARD edges within a slot sharing group do not."""
-        same_slots = self.base_of(edge.source.producer) == self.base_of(edge.target)
-        return not (edge.partitioner.name == "FORWARD" and same_slots)
+        """Return whether an edge needs an exchange; not if each subtask sends to the one beside it in its slot."""
+        source, target = edge.source.producer, edge.target
+        name, same_size = edge.partitioner.name, source.parallelism == target.parallelism
+        is_forward = name == "FORWARD" or (name == "RESCALE" and same_size)
+        return not (is_forward and self.base_of(source) == self.base_of(target))
 
     @property
     def levels(self) -> int:

@@ -39,6 +39,10 @@ class ChosenKernel(PlannedKernel[P]):
         """Process a watermark."""
         return self._algorithm.watermark(timestamp)
 
+    def end_input(self, index: int) -> None:
+        """Note that input `index` is complete."""
+        self._algorithm.end_input(index)
+
     def end(self) -> None:
         """Emit what is left."""
         self._algorithm.end()

@@ -1,4 +1,4 @@
-"""Joins of bounded inputs, and the search for pairs of rows.
+"""The search for pairs of rows, and joins of inputs that are complete.
 
 Pairs of rows are found by the hash of their keys and are then checked: equal keys, and the further condition.
 
@@ -7,7 +7,7 @@ Why: `docs/decisions/0030-joins-on-columns.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,16 +17,14 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_filter
 from firesteel.columns.hashing import Hashes, row_hashes
-from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_index import RowIndex, pairs
-from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.values import arrow_type
-from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 
-_PAIRS = 1 << 17
+PAIRS = 1 << 17
 """Number of pairs that are checked, and about that of those emitted, at once."""
 
 
@@ -76,7 +74,7 @@ class PairMatcher:
         Within a run, the pairs are in the order of the batch's rows.
         """
         for number, run in enumerate(others.runs()):
-            for rows, positions in pairs(run, hashes, _PAIRS):
+            for rows, positions in pairs(run, hashes, PAIRS):
                 is_match = self._are_equal(index, batch, rows, run.rows, positions)
                 rows, positions = rows[is_match], positions[is_match]
                 if self._condition is not None and len(rows):
@@ -140,13 +138,13 @@ class PairMatcher:
 
 
 def _in_parts(matches: Iterator[Matches]) -> Iterator[list[Matches]]:
-    """Yield matches in lists of about `_PAIRS` pairs."""
+    """Yield matches in lists of about `PAIRS` pairs."""
     part: list[Matches] = []
     count = 0
     for found in matches:
         part.append(found)
         count += len(found.rows)
-        if count >= _PAIRS:
+        if count >= PAIRS:
             yield part
             part, count = [], 0
     if part:
@@ -164,7 +162,6 @@ class CompleteJoin:
     def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
         self._plan = plan
         self._emit = context.emit
-        self._is_semi = plan.kind in ("SEMI", "ANTI")
         self._matcher = PairMatcher(plan, context)
 
     def close(self) -> None:
@@ -178,19 +175,69 @@ class CompleteJoin:
     def join_counted(self, sides: tuple[Iterable[ColumnBatch], Iterable[ColumnBatch]], rows: tuple[int, int]) -> None:
         """Emit the joined rows of sides with known numbers of rows; one of them is read batch by batch."""
         # A semi join emits rows of the left side, each at most once, so it searches with these.
-        build = 1 if self._is_semi or rows[1] <= rows[0] else 0
+        build = 1 if self._plan.is_semi or rows[1] <= rows[0] else 0
+        indexed = self.indexed(build, sides[build])
         # Each exchange divides batches by the parallelism; small ones cost more than their rows.
-        indexed, probe = merged(sides[build], _PAIRS), merged(sides[1 - build], _PAIRS)
-        index, without_key = RowIndex(), []
-        for batch in indexed:
-            found, nulls = self._by_key(build, batch)
-            index.add(found, self._matcher.hashes(build, found))
-            without_key += [nulls] if nulls.length else []
-        if self._is_semi:
-            for batch in probe:
-                self._emit_semi(*self._by_key(0, batch), index, bool(without_key))
-        else:
-            self._emit_joined(1 - build, probe, index, without_key)
+        for batch in merged(sides[1 - build], PAIRS):
+            indexed.search(batch)
+        indexed.end()
+
+    def indexed(self, side: int, batches: Iterable[ColumnBatch]) -> IndexedSide:
+        """Return all rows of a side, ready to be searched."""
+        return IndexedSide(self._plan, self._matcher, self._emit, side, merged(batches, PAIRS))
+
+
+class IndexedSide:
+    """All rows of one side of a join, which those of the other one search.
+
+    Args:
+        plan: The plan of the join; that of a semi join needs the right side.
+        matcher: Finds pairs of rows.
+        emit: Takes the joined rows.
+        side: The number of the side.
+        batches: Its rows.
+    """
+
+    def __init__(
+        self,
+        plan: JoinPlan,
+        matcher: PairMatcher,
+        emit: Callable[[ColumnBatch], None],
+        side: int,
+        batches: Iterable[ColumnBatch],
+    ) -> None:
+        self._plan = plan
+        self._matcher = matcher
+        self._emit = emit
+        self._probe = 1 - side
+        self._index = RowIndex()
+        self._without_key: list[ColumnBatch] = []
+        for batch in batches:
+            found, nulls = self._by_key(side, batch)
+            self._index.add(found, matcher.hashes(side, found))
+            self._without_key += [nulls] if nulls.length else []
+        # One mark per row: an unmatched row is known at the end only.
+        self._matched = [np.zeros(run.rows.length, bool) for run in self._index.runs()]
+
+    def search(self, batch: ColumnBatch) -> None:
+        """Emit what the join makes of rows of the other side."""
+        rows, nulls = self._by_key(self._probe, batch)
+        if self._plan.is_semi:
+            self._emit_semi(rows, nulls)
+            return
+        self._emit_pairs(rows)
+        if self._plan.outer[self._probe]:
+            self._emit_padded(self._probe, nulls)
+
+    def end(self) -> None:
+        """Emit the rows that no row of the other side has matched, if the join is an outer one of this side."""
+        side = 1 - self._probe
+        if self._plan.is_semi or not self._plan.outer[side]:
+            return
+        for run, found in zip(self._index.runs(), self._matched, strict=True):
+            self._emit_padded(side, run.rows.filter(~found))
+        for nulls in self._without_key:
+            self._emit_padded(side, nulls)
 
     def _by_key(self, side: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
         """Return the rows without a NULL in their key, and those with one."""
@@ -199,39 +246,24 @@ class CompleteJoin:
             return batch, batch.slice(0, 0)
         return batch.filter(~is_null), batch.take(np.flatnonzero(is_null))
 
-    def _emit_joined(
-        self, probe: int, batches: Iterable[ColumnBatch], index: RowIndex, without_key: list[ColumnBatch]
-    ) -> None:
-        """Emit the rows of side `probe` with those of the index, and the unmatched rows of outer sides."""
-        # One mark per row for all batches of the probe side: an unmatched row of the index is known at the end only.
-        matched = [np.zeros(run.rows.length, bool) for run in index.runs()]
-        for batch in batches:
-            rows, nulls = self._by_key(probe, batch)
-            self._emit_pairs(probe, rows, index, matched)
-            if self._plan.outer[probe]:
-                self._emit_padded(probe, nulls)
-        if self._plan.outer[1 - probe]:
-            for run, found in zip(index.runs(), matched, strict=True):
-                self._emit_padded(1 - probe, run.rows.filter(~found))
-            for nulls in without_key:
-                self._emit_padded(1 - probe, nulls)
-
-    def _emit_pairs(self, probe: int, rows: ColumnBatch, index: RowIndex, matched: list[Array]) -> None:
+    def _emit_pairs(self, rows: ColumnBatch) -> None:
+        probe, index = self._probe, self._index
         found_here = np.zeros(rows.length, bool)
         for matches in _in_parts(self._matcher.matches(probe, rows, self._matcher.hashes(probe, rows), index)):
             for found in matches:
                 found_here[found.rows] = True
-                matched[found.run][found.others] = True
+                self._matched[found.run][found.others] = True
             self._emit(self._matcher.joined(probe, rows, index, matches))
         if self._plan.outer[probe]:
             self._emit_padded(probe, rows.filter(~found_here))
 
-    def _emit_semi(self, rows: ColumnBatch, nulls: ColumnBatch, index: RowIndex, right_has_null: bool) -> None:
+    def _emit_semi(self, rows: ColumnBatch, nulls: ColumnBatch) -> None:
         """Emit the left rows with a match (SEMI) or without (ANTI).
 
         For NOT IN, NULL on the right makes the answer unknown for all rows; NULL on the left does so for its row,
         unless there is nothing on the right. Unknown excludes a row as a match does.
         """
+        index, right_has_null = self._index, bool(self._without_key)
         is_unknown = self._plan.null_aware and right_has_null
         matched = np.full(rows.length, is_unknown)
         if not is_unknown:
@@ -250,60 +282,3 @@ class CompleteJoin:
 
 def _rows(batches: Sequence[ColumnBatch]) -> int:
     return sum(batch.length for batch in batches)
-
-
-class BoundedJoin(Kernel):
-    """A join of bounded inputs: stores both and joins them at the end of input.
-
-    The rows are no keyed state, because bounded jobs write no versions. If they have more bytes than
-    `execution.sorted-inputs.memory`, they are in files, in parts by key. They are one part if there are no keys, if one
-    input is broadcast, as it is small, and for NOT IN, which has to know of any NULL; then the input with fewer rows
-    must fit into memory.
-    """
-
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
-        self._sides: tuple[list[ColumnBatch], list[ColumnBatch]] = ([], [])
-        self._bytes = 0
-        self._spilled: tuple[SpilledRows, ...] = ()
-
-    def open(self, context: KernelContext) -> None:
-        """Compile the condition."""
-        super().open(context)
-        self._join = CompleteJoin(self._plan, context)
-        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
-
-    def close(self) -> None:
-        """Close the user functions, and remove the files."""
-        self._join.close()
-        for rows in self._spilled:
-            rows.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Store the rows of a batch."""
-        if self._spilled:
-            self._spilled[index].add(batch)
-            return
-        self._sides[index].append(batch)
-        self._bytes += batch.nbytes
-        if self._bytes > self._memory:
-            self._spill()
-
-    def _spill(self) -> None:
-        is_whole = self._plan.is_broadcast or self._plan.null_aware
-        both = ((), ()) if is_whole else self._plan.keys
-        self._spilled = tuple(SpilledRows(keys, self.context.configuration) for keys in both)
-        for rows, batches in zip(self._spilled, self._sides, strict=True):
-            for batch in merged(batches, _PAIRS):
-                rows.add(batch)
-            batches.clear()
-
-    def end(self) -> None:
-        """Join the stored rows."""
-        if not self._spilled:
-            self._join.join(*self._sides)
-            return
-        left, right = self._spilled
-        for part in range(PARTS):
-            sides = left.take(part), right.take(part)
-            self._join.join_counted(sides, (left.rows[part], right.rows[part]))

@@ -26,7 +26,7 @@ class JoinPlan:
         null_aware: Whether NULL keys follow the rules of NOT IN.
         has_updates: Whether an input of a stream contains rows other than inserts.
         state_ttl_ms: The time to live of each input's state, from the hint STATE_TTL; None for that of the job.
-        is_broadcast: Whether each subtask has all rows of one input, which is small.
+        broadcast: The input of which each subtask has all rows, as it is small; None if there is none.
     """
 
     kind: str
@@ -38,7 +38,12 @@ class JoinPlan:
     null_aware: bool = False
     has_updates: bool = True
     state_ttl_ms: tuple[int | None, int | None] = (None, None)
-    is_broadcast: bool = False
+    broadcast: int | None = None
+
+    @property
+    def is_semi(self) -> bool:
+        """Whether the results are rows of the left input."""
+        return self.kind in ("SEMI", "ANTI")
 
     @property
     def outer(self) -> tuple[bool, bool]:

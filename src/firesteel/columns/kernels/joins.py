@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.bounded_joins import BoundedJoin, BroadcastJoin
 from firesteel.columns.kernels.chosen import ChosenKernel
-from firesteel.columns.kernels.column_joins import BoundedJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import to_changes, to_rows
 from firesteel.columns.kernels.row_joins import RegularJoin
@@ -35,8 +35,8 @@ class Join(ChosenKernel[JoinPlan]):
     def _choose(self, context: KernelContext) -> Kernel:
         plan = self._plan
         if not context.is_streaming:
-            return BoundedJoin(plan)
-        if plan.kind in ("SEMI", "ANTI"):
+            return BoundedJoin(plan) if plan.broadcast is None else BroadcastJoin(plan, plan.broadcast)
+        if plan.is_semi:
             return semi_join(plan, context)
         if any(plan.ttls_ms(context)) or context.is_state_on_disk:
             return RegularJoin(plan, counts_anew=to_rows(plan, context))

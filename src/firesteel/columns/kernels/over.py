@@ -11,11 +11,13 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
+from firesteel.columns.kernels.bounded_over import BoundedOver
 from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.over_columns import OverColumns, over_vectors
 from firesteel.columns.kernels.rank import row_key
+from firesteel.columns.kernels.whole_calls import are_on_arrays
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.row_keys import python_values
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
@@ -28,17 +30,23 @@ class OverFactory(OverPlan):
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return Over(self) if over_vectors(self) is None else ChosenOver(self)
+        return ChosenOver(self)
 
 
 class ChosenOver(ChosenKernel[OverFactory]):
-    """A window on arrays, unless the restored state is one of rows, which former releases wrote for some windows."""
+    """A window on arrays, unless some calls have no arrays, or the restored state is one of rows.
+
+    Former releases wrote such state for some windows.
+    """
 
     def _choose(self, context: KernelContext) -> Kernel:
-        calls = over_vectors(self._plan)
+        plan = self._plan
+        if not context.is_streaming:
+            return BoundedOver(plan, lambda: Over(plan)) if are_on_arrays(plan) else Over(plan)
+        calls = over_vectors(plan)
         if calls is None or any(context.table(name).data for name in ("waiting", "past", "ends")):
-            return Over(self._plan)
-        return OverColumns(self._plan, calls)
+            return Over(plan)
+        return OverColumns(plan, calls)
 
 
 class Over(TimedKernel):

@@ -10,10 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.cells import Array
+from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.row_keys import float_bits, python_values
 
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
+
+
+def sorted_places(columns: Sequence[pa.Array], order: Order, arrivals: Array | None = None) -> Array:
+    """Return the places of rows in an order with at least one column; peers in that of their arrival."""
+    keys = sort_keys(columns, order)
+    if arrivals is not None:
+        keys.append(arrivals)
+    places: Array = np.lexsort(keys[::-1])  # stable
+    return places
 
 
 def sort_keys(columns: Sequence[pa.Array], order: Order) -> list[Array]:
@@ -43,6 +53,10 @@ def _sortable(column: pa.Array) -> Array:
         return _integers(column.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
     if pa.types.is_nested(kind) or pa.types.is_null(kind):
         return _python_ranks(column)
+    if pa.types.is_decimal128(kind):
+        unscaled = int64_of(column)
+        if isinstance(unscaled, np.ndarray):
+            return unscaled
     ranks: Array = pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
     return ranks
 

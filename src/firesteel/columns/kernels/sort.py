@@ -1,88 +1,102 @@
-"""Sorting. Flink: `RowTimeSortOperator`."""
+"""Sorting. Flink: `RowTimeSortOperator` and, in BATCH mode, `SortOperator`, `SortLimitOperator` and `LimitOperator`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.rank import row_key
-from firesteel.columns.kernels.row_order import Order
-from firesteel.columns.kernels.windows import times_of
-from firesteel.columns.rows import RowOutput, rows_of
+from firesteel.columns.kernels.bounded_sort import BoundedSort
+from firesteel.columns.kernels.row_order import Order, sorted_places
+from firesteel.columns.kernels.waiting_rows import WaitingRows
+from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
+
+__all__ = ["LimitFactory", "SortFactory"]
 
 
 @dataclass(frozen=True)
-class SortFactory:
-    """Plan of a sort.
+class LimitFactory:
+    """Plan of a sort in BATCH mode, of a limit, or of both.
 
     Attributes:
-        time: In streaming mode, the index of the rowtime column, which comes first in the order.
-        fetch: The maximum number of rows; only in batch mode.
+        order: The order; without one, rows stay as they come.
+        offset: The number of first rows to leave out.
+        fetch: The maximum number of rows after them, None for all.
     """
 
     order: Order
-    types: tuple[DataType, ...]
-    time: int | None
     offset: int = 0
     fetch: int | None = None
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return Sort(self)
+        return BoundedSort(self.order, self.offset, self.fetch)
 
 
-class Sort(TimedKernel):
-    """Buffers rows until the watermark (streaming) or the end of input (batch), then emits them in order."""
+@dataclass(frozen=True)
+class SortFactory:
+    """Plan of a sort by time in streaming mode.
+
+    Attributes:
+        order: The order, by the rowtime column first.
+        types: The types of the columns.
+        time: The rowtime column.
+    """
+
+    order: Order
+    types: tuple[DataType, ...]
+    time: int
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return TimeSort(self)
+
+
+class TimeSort(TimedKernel):
+    """Keeps rows until the watermark, and then emits them in order; late ones are dropped."""
 
     def __init__(self, plan: SortFactory) -> None:
         super().__init__()
         self._plan = plan
-        self._key = row_key(plan.order)
-        self._numbers = count()
 
     def open(self, context: KernelContext) -> None:
-        """Open the table of buffered rows."""
+        """Restore the rows that wait."""
         super().open(context)
-        self._table = context.table("rows")
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
         self._late = LateRows(context)
-        if self._table.data:
-            # Entries are numbered in the order of arrival, and a restored job must not write over those that wait.
-            self._numbers = count(max(key[1] for key in self._table.data) + 1)
+        self._waiting = WaitingRows((), context)
+        self._take_over_rows()
+
+    def _take_over_rows(self) -> None:
+        """Take over rows that earlier releases kept one by one, numbered in the order of their arrival."""
+        former = self.context.table("rows")
+        entries = sorted(former.data)
+        if entries:
+            types = [arrow_type(kind) for kind in self._plan.types]
+            self._add(batch_of([former.data[entry][1] for entry in entries], types))
+            for entry in entries:
+                former.remove(entry)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Buffer rows; in streaming mode late ones are dropped."""
-        time = self._plan.time
-        times = [None] * batch.length if time is None else times_of(batch.columns[time])
-        for at, row in zip(times, rows_of(batch), strict=True):
-            if at is None or at > self._watermark:
-                self._table.put((0, next(self._numbers)), (at, row))
-            else:
-                self._late.add(1)
+        """Keep rows that are not late."""
+        self._add(batch)
+
+    def _add(self, batch: ColumnBatch) -> None:
+        times = millis_of(batch.columns[self._plan.time])
+        in_time = times > self._watermark
+        self._waiting.add(batch.filter(in_time), times[in_time])
+        self._late.add(batch.length - int(in_time.sum()))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark."""
         self._watermark = timestamp
-        if self._plan.time is not None:
-            due = [(key, row) for key, (at, row) in self._table.data.items() if at <= timestamp]
-            for key, _ in due:
-                self._table.remove(key)
-            self._output.extend(sorted((row for _, row in due), key=self._key))
-            self._output.flush()
+        due = self._waiting.take(timestamp)
+        if due is not None:
+            self.context.emit(due.rows.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals)))
         return timestamp
 
-    def end(self) -> None:
-        """Emit all rows of a bounded query."""
-        plan = self._plan
-        if plan.time is None:
-            rows = [row for _, row in self._table.data.values()]
-            if plan.order:
-                rows.sort(key=self._key)
-            stop = None if plan.fetch is None else plan.offset + plan.fetch
-            self._output.extend(rows[plan.offset : stop])
-            self._table.data.clear()
-            self._output.flush()
+    def flush(self) -> None:
+        """Write the rows to the state."""
+        self._waiting.flush()

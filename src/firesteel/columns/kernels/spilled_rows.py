@@ -13,8 +13,10 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.hashing import row_hashes
+from firesteel.columns.kernel import KernelContext
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.files.temporary_directories import temporary_directory
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 
 PARTS = 64
 _SHIFT = np.uint64(58)
@@ -79,3 +81,57 @@ class SpilledRows:
     def close(self) -> None:
         """Free the space of the file."""
         self._file.close()
+
+
+class BoundedRows:
+    """The rows of one bounded input that are needed at its end: in memory, or in parts once they have no room there.
+
+    Args:
+        keys: The key columns, of which there is at least one.
+        context: Where the options come from.
+        copies: How often rows are in memory while a part is used.
+    """
+
+    def __init__(self, keys: tuple[int, ...], context: KernelContext, copies: int) -> None:
+        self._keys = keys
+        self._configuration = context.configuration
+        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration) // copies
+        self._rows: list[ColumnBatch] = []
+        self._bytes = 0
+        self._spilled: SpilledRows | None = None
+
+    def add(self, batch: ColumnBatch) -> None:
+        """Add rows."""
+        if self._spilled is not None:
+            self._spilled.add(batch)
+            return
+        self._rows.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes > self._memory:
+            self.spill()
+
+    @property
+    def is_spilled(self) -> bool:
+        """Whether the rows are in a file."""
+        return self._spilled is not None
+
+    def spill(self) -> None:
+        """Move the rows into a file."""
+        if self._spilled is None:
+            self._spilled = SpilledRows(self._keys, self._configuration)
+            for rows in self._rows:
+                self._spilled.add(rows)
+            self._rows = []
+
+    def parts(self) -> Iterator[list[ColumnBatch]]:
+        """Yield the rows of each part; equal keys are in the same one."""
+        if self._spilled is None:
+            yield self._rows
+            return
+        for part in range(PARTS):
+            yield [*self._spilled.take(part)]
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._spilled is not None:
+            self._spilled.close()

@@ -26,7 +26,8 @@ SORTED_INPUTS_MEMORY = Option(
     "execution.sorted-inputs.memory",
     memory,
     "128 mb",
-    "Memory for the input of a keyed operator, a join or GROUP BY in BATCH mode; what is larger is spilled to disk",
+    "Memory for the input of a keyed operator, a join, GROUP BY, OVER or ORDER BY in BATCH mode; what is larger is "
+    "spilled to disk",
 )
 BUFFER_TIMEOUT_ENABLED = Option(
     "execution.buffer-timeout.enabled",

@@ -13,12 +13,14 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjuncts, inline, input_refs, is_repeatable, refs, walk
 from firesteel.table.planner.rel.window_columns import window_columns
 from firesteel.table.planner.rules.broadcast import broadcast_up_to
+from firesteel.table.planner.rules.derived_conditions import derive_conditions
 from firesteel.table.planner.rules.empty import prune_empty
 from firesteel.table.planner.rules.join_kinds import interval_join, lookup_join, window_join
 from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
 from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
+from firesteel.table.planner.rules.push_semi_joins import push_semi_joins
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
 from firesteel.table.planner.rules.simplify import simplify_filter, simplify_join
@@ -48,8 +50,8 @@ def optimize_all(
         broadcast_bytes: The size of an input up to which it is broadcast (`table.optimizer.join.broadcast-threshold`).
     """
     joined = _rewrite_all(nodes, is_streaming, _JOIN_KINDS)
-    rules = (order_by_rows if reorders else avoid_cross_products, *_RULES)
-    rewritten = _rewrite_all(joined, is_streaming, rules)
+    rules = (order_by_rows if reorders else avoid_cross_products, *_RULES, push_semi_joins())
+    rewritten = _rewrite_all(_rewrite_all(joined, is_streaming, _DERIVATIONS), is_streaming, rules)
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming)
     # Not for streams, whose savepoints rely on the operators of their plans.
     of_batch = () if is_streaming else (merge_projects, broadcast_up_to(broadcast_bytes))
@@ -240,6 +242,8 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 _JOIN_KINDS = (window_join, interval_join, lookup_join)
 """Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
+_DERIVATIONS = (simplify_filter, simplify_join, derive_conditions)
+"""Rules that add conditions: a pass of their own, as what they add would be added again once others have moved it."""
 _RULES = (
     merge_projects,
     simplify_filter,

@@ -23,6 +23,7 @@ from firesteel.table.planner.translate import translate_joins as joins
 from firesteel.table.planner.translate import translate_rows as rows
 from firesteel.table.planner.translate import translate_scans as scans
 from firesteel.table.planner.translate import translate_windows as windows
+from firesteel.table.planner.translate.batch_memory import bounded
 from firesteel.table.table_config import TableConfig
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class Translator:
     ) -> Batches:
         """Add a one-input operator: unpartitioned (`keys` None), by key columns, or in one subtask (no keys)."""
         partitioned = stream if keys is None else self.by_columns(stream, keys)
+        if not self.is_streaming:
+            factory = bounded(factory, (keys or (),))
         result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
         if keys is None:  # Another parallelism would change the order of related changes in a changelog.
             result.set_parallelism(transformation_of(stream).parallelism)
@@ -105,6 +108,8 @@ class Translator:
     ) -> Batches:
         """Add an operator with two inputs, both partitioned by key columns."""
         left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
+        if not self.is_streaming:
+            factory = bounded(factory, keys)
         return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
 
     def broadcast_join(

@@ -40,9 +40,10 @@ def union(translator: Translator, node: rel.Union) -> Batches:
 
 def join(translator: Translator, node: rel.Join) -> Batches:
     """Join by key, without bounds of time; the kernel chooses its algorithm by how the job runs."""
-    factory, inputs = JoinFactory(_plan(translator, node)), _inputs(translator, node)
-    if node.broadcast is not None:
-        return translator.broadcast_join(node, factory, inputs, 0 if node.broadcast == "left" else 1)
+    plan, inputs = _plan(translator, node), _inputs(translator, node)
+    factory = JoinFactory(plan)
+    if plan.broadcast is not None:
+        return translator.broadcast_join(node, factory, inputs, plan.broadcast)
     return translator.join(node, factory, inputs, _keys(translator, node))
 
 
@@ -93,6 +94,9 @@ def set_operation(translator: Translator, node: rel.SetOperation) -> Batches:
     return translator.join(node, factory, _inputs(translator, node), (keys, keys))
 
 
+_BROADCAST = {None: None, "left": 0, "right": 1}
+
+
 def _plan(translator: Translator, node: rel.Join) -> JoinPlan:
     return JoinPlan(
         node.kind,
@@ -104,7 +108,7 @@ def _plan(translator: Translator, node: rel.Join) -> JoinPlan:
         node.null_aware,
         translator.retracts(node.left) or translator.retracts(node.right),
         (ttl_ms(node.state_ttl[0]), ttl_ms(node.state_ttl[1])),
-        node.broadcast is not None,
+        _BROADCAST[node.broadcast],
     )
 
 

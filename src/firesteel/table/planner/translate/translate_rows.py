@@ -12,11 +12,12 @@ from firesteel.columns.kernels.correlate import (
 )
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.local_ranks import LocalRanksFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import RankFactory
-from firesteel.columns.kernels.sort import SortFactory
+from firesteel.columns.kernels.sort import LimitFactory, SortFactory
 from firesteel.columns.kernels.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.window_clock import IN_UTC
@@ -142,16 +143,22 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
+    if not translator.is_streaming:
+        stream = translator.operator(node, LocalRanksFactory(factory), stream, name=f"Local{describe(node)}")
     return translator.operator(node, factory, stream, node.partition)
 
 
 def sort(translator: Translator, node: rel.Sort) -> Batches:
     """Sort by time as watermarks come, or all rows: in BATCH mode, and with a limit."""
     stream = translator.stream(node.input)
+    factory: KernelFactory
     if not translator.is_streaming:
-        factory: KernelFactory = SortFactory(
-            collation_of(node.collations), types_of(node), None, node.offset, node.fetch
-        )
+        order = collation_of(node.collations)
+        if node.fetch is not None:
+            # Before the exchange, each subtask keeps only those that may be among the first ones.
+            first = LimitFactory(order, 0, node.offset + node.fetch)
+            stream = translator.operator(node, first, stream, name=f"Local{describe(node)}")
+        factory = LimitFactory(order, node.offset, node.fetch)
     elif sorts_all(node):
         factory = _first_rows(node, translator.retracts(node.input))
     elif follows_arrival(node):

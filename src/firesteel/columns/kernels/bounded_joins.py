@@ -1,0 +1,126 @@
+"""Joins of bounded inputs.
+
+Why: `docs/decisions/0059-small-inputs-and-partial-groups.md`.
+"""
+
+from __future__ import annotations
+
+from firesteel.columns.batch import ColumnBatch, concat, merged
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.column_joins import PAIRS, CompleteJoin, IndexedSide
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
+from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
+
+__all__ = ["BoundedJoin", "BroadcastJoin"]
+
+
+class BroadcastJoin(Kernel):
+    """A join with an input that is broadcast, as it is small: it is indexed, and the rows of the other one pass by.
+
+    Args:
+        plan: The plan of the join.
+        small: The input that is broadcast; its rows without a match are not emitted.
+    """
+
+    def __init__(self, plan: JoinPlan, small: int) -> None:
+        self._plan = plan
+        self._small = small
+        self._rows: list[ColumnBatch] = []
+        self._early: SpilledRows | None = None
+        self._indexed: IndexedSide | None = None
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._join = CompleteJoin(self._plan, context)
+
+    def close(self) -> None:
+        """Close the user functions, and remove the file."""
+        self._join.close()
+        if self._early is not None:
+            self._early.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Store rows of the small input; search it with those of the other one once it is complete."""
+        if index == self._small or self._indexed is not None:
+            self._rows.append(batch)
+            if self._indexed is not None and sum(map(len, self._rows)) >= PAIRS:
+                self._search(self._indexed)
+        else:
+            if self._early is None:
+                self._early = SpilledRows((), self.context.configuration)
+            self._early.add(batch)
+
+    def _search(self, indexed: IndexedSide) -> None:
+        if self._rows:
+            indexed.search(concat(self._rows))
+            self._rows = []
+
+    def end_input(self, index: int) -> None:
+        """Index the small input."""
+        if index == self._small:
+            self._indexed = self._join.indexed(index, self._rows)
+            self._rows = []
+            for batch in () if self._early is None else merged(self._early.take(0), PAIRS):
+                self._indexed.search(batch)
+
+    def end(self) -> None:
+        """Join the last rows."""
+        assert self._indexed is not None
+        self._search(self._indexed)
+
+
+class BoundedJoin(Kernel):
+    """A join of bounded inputs: stores both and joins them at the end of input.
+
+    The rows are no keyed state, because bounded jobs write no versions. If they have more bytes than
+    `execution.sorted-inputs.memory`, they are in files, in parts by key. They are one part if there are no keys, and
+    for NOT IN, which has to know of any NULL; then the input with fewer rows must fit into memory.
+    """
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self._plan = plan
+        self._sides: tuple[list[ColumnBatch], list[ColumnBatch]] = ([], [])
+        self._bytes = 0
+        self._spilled: tuple[SpilledRows, ...] = ()
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._join = CompleteJoin(self._plan, context)
+        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
+
+    def close(self) -> None:
+        """Close the user functions, and remove the files."""
+        self._join.close()
+        for rows in self._spilled:
+            rows.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Store the rows of a batch."""
+        if self._spilled:
+            self._spilled[index].add(batch)
+            return
+        self._sides[index].append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        both = ((), ()) if self._plan.null_aware else self._plan.keys
+        self._spilled = tuple(SpilledRows(keys, self.context.configuration) for keys in both)
+        for rows, batches in zip(self._spilled, self._sides, strict=True):
+            for batch in merged(batches, PAIRS):
+                rows.add(batch)
+            batches.clear()
+
+    def end(self) -> None:
+        """Join the stored rows."""
+        if not self._spilled:
+            self._join.join(*self._sides)
+            return
+        left, right = self._spilled
+        for part in range(PARTS):
+            sides = left.take(part), right.take(part)
+            self._join.join_counted(sides, (left.rows[part], right.rows[part]))

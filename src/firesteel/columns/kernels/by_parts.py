@@ -1,0 +1,105 @@
+"""Kernels with keys in BATCH mode, whose inputs and state may be larger than memory.
+
+Their rows wait until the end of input. If they have no room in memory, they are in a file by then, in parts by key; a
+kernel of its own processes each part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
+from firesteel.columns.kernel import Kernel, KernelContext, KernelFactory, StateTable
+from firesteel.columns.kernels.spilled_rows import BoundedRows
+
+__all__ = ["ByPartsFactory"]
+
+_COPIES = 4
+"""How often rows are in memory while a part is processed: as they came, in one batch, as state, and as results."""
+
+
+@dataclass(frozen=True)
+class ByPartsFactory:
+    """Plan of a kernel that is run part by part.
+
+    Attributes:
+        factory: The plan of the kernel, which emits all results at the end of a bounded input.
+        keys: The key columns of each input; rows without any key in common have nothing to do with each other.
+    """
+
+    factory: KernelFactory
+    keys: tuple[tuple[int, ...], ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return ByParts(self)
+
+
+class ByParts(Kernel):
+    """Runs a kernel over all rows at the end of input, or over one part of them after the other."""
+
+    def __init__(self, plan: ByPartsFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Prepare to keep rows."""
+        super().open(context)
+        copies = _COPIES * len(self._plan.keys)
+        self._inputs = [BoundedRows(keys, context, copies) for keys in self._plan.keys]
+
+    def close(self) -> None:
+        """Remove the files."""
+        for rows in self._inputs:
+            rows.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows; all inputs are in files as soon as one is."""
+        self._inputs[index].add(batch)
+        if self._inputs[index].is_spilled:
+            for rows in self._inputs:
+                rows.spill()
+
+    def end(self) -> None:
+        """Run the kernel."""
+        for parts in zip(*(rows.parts() for rows in self._inputs), strict=True):
+            kernel = self._plan.factory.make()
+            kernel.open(replace(self.context, table=_Tables().table, is_state_on_disk=False))
+            try:
+                for index, batches in enumerate(parts):
+                    for batch in batches:
+                        kernel.process(index, batch)
+                    kernel.end_input(index)
+                kernel.end()
+            finally:
+                kernel.close()
+
+
+class _Table:
+    """A state table of a bounded job: no version of it is written."""
+
+    def __init__(self) -> None:
+        self.data: MutableMapping[Cell, Cell] = {}
+
+    def prefetch(self, entries: Iterable[object]) -> None:
+        """Do nothing: all entries are in memory."""
+
+    def put(self, entry: object, value: object) -> None:
+        self.data[entry] = value
+
+    def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
+        self.data.update(zip(entries, values, strict=True))
+
+    def remove(self, entry: object) -> None:
+        self.data.pop(entry, None)
+
+
+class _Tables:
+    """The state tables of one part, by name."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, _Table] = {}
+
+    def table(self, name: str) -> StateTable:
+        return self._tables.setdefault(name, _Table())

@@ -1,0 +1,64 @@
+"""What bounds the memory of each kernel in BATCH mode."""
+
+from __future__ import annotations
+
+from firesteel.columns.kernel import KernelFactory
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.by_parts import ByPartsFactory
+from firesteel.columns.kernels.correlate import SetOperationFactory
+from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.match import MatchFactory
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
+from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.window_joins import WindowJoinFactory
+from firesteel.columns.kernels.window_tables import WindowTableFactory
+
+__all__ = ["NEEDS_NO_PARTS", "bounded"]
+
+_BY_PARTS = (
+    GroupAggregateFactory,
+    IntervalJoinFactory,
+    MatchFactory,
+    OverFactory,
+    RankFactory,
+    SetOperationFactory,
+    SlicedWindowFactory,
+    TemporalJoinFactory,
+    WindowAggregateFactory,
+    WindowJoinFactory,
+    WindowTableFactory,
+)
+NEEDS_NO_PARTS = {
+    "ByPartsFactory": "keeps rows in a file itself",
+    "CalcFactory": "keeps no rows",
+    "CorrelateFactory": "keeps no rows",
+    "DeduplicateFactory": "for streams only",
+    "ExpandFactory": "keeps no rows",
+    "FirstRowFactory": "for streams only",
+    "JoinFactory": "keeps rows in files itself, and reads one side of a part batch by batch",
+    "LengthGuardFactory": "keeps no rows",
+    "LimitFactory": "keeps sorted rows in a file itself",
+    "LocalGroupsFactory": "emits partial results before it has too many",
+    "LocalRanksFactory": "keeps a fixed number of rows",
+    "LocalWindowFactory": "emits the partial results of each batch",
+    "LookupJoinFactory": "keeps no rows",
+    "MergedGroupsFactory": "keeps partial results in a file itself, merged as far as memory allows",
+    "NormalizeFactory": "for streams only",
+    "SinkGuardFactory": "keeps no rows",
+    "SortFactory": "for streams only",
+    "UpdatingOverFactory": "for streams only",
+    "UpsertMaterializeFactory": "for streams only",
+    "WatermarkFactory": "keeps no rows",
+}
+"""Why other kernels need not be run by parts."""
+
+
+def bounded(factory: KernelFactory, keys: tuple[tuple[int, ...], ...]) -> KernelFactory:
+    """Return a plan for bounded inputs in whose place rows that have no room in memory are in files.
+
+    Without key columns all rows are one part, which must fit into memory.
+    """
+    return ByPartsFactory(factory, keys) if isinstance(factory, _BY_PARTS) and all(keys) else factory
