@@ -14,14 +14,14 @@ from firesteel.columns import kernels
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels import local_ranks
+from firesteel.columns.kernels import bounded_ranks
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
 from firesteel.columns.kernels.correlate import SetOperationFactory
 from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.local_ranks import LocalRanksFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import RankFactory
@@ -45,6 +45,8 @@ JOIN = JoinPlan("LEFT", ((0,), (0,)), None, TYPES, TYPES, QuerySettings())
 ORDER = ((2, False, True), (1, False, True))
 WINDOW = WindowPlan("SESSION", 2, 5, partition=(0,))
 
+RANKS = RankFactory("ROW_NUMBER", (0,), ((1, True, False), (2, True, False)), 1, 2, True, TYPES, False)
+
 FACTORIES = {
     "groups": GroupAggregateFactory((0,), (COUNT, CallPlan("MAX", (0,), TEXT)), TYPES, (TEXT, BIGINT, TEXT), False),
     "distinct": GroupAggregateFactory(
@@ -59,7 +61,7 @@ FACTORIES = {
     "over, distinct": OverFactory(
         (0,), ORDER, FramePlan(True, -1, 0), (replace(SUM, distinct=True),), TYPES, (*TYPES, INT), None
     ),
-    "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False), (2, True, False)), 1, 2, True, TYPES, False),
+    "top": BoundedRanksFactory(RANKS),
     "interval join": IntervalJoinFactory(JOIN, 2, 2, -5, 5, True),
     "temporal join": TemporalJoinFactory(JOIN, 2, 2),
     "window join": WindowJoinFactory(JOIN, (2, 2)),
@@ -127,8 +129,8 @@ def test_each_kernel_says_what_bounds_its_memory():
 
 @pytest.mark.parametrize("function", ["ROW_NUMBER", "RANK", "DENSE_RANK"])
 def test_ranks_before_the_exchange_change_nothing(function, monkeypatch):
-    monkeypatch.setattr(local_ranks, "_AT_ONCE", 20)
-    plan = replace(FACTORIES["top"], function=function, end=1)
+    monkeypatch.setattr(bounded_ranks, "_AT_ONCE", 20)
+    plan = replace(RANKS, function=function, end=1)
     rows = [batch for _, batch in batches(5)]
     few = []
     local = LocalRanksFactory(plan).make()
@@ -137,15 +139,15 @@ def test_ranks_before_the_exchange_change_nothing(function, monkeypatch):
         local.process(0, batch)
     local.end()
     assert sum(map(len, few)) < sum(map(len, rows))
-    whole = bounded(plan, ((0,),))
+    whole = bounded(BoundedRanksFactory(plan), ((0,),))
     before, after = (results(whole, [(0, batch) for batch in some], "1 gb") for some in (rows, few))
     assert sorted(map(repr, before)) == sorted(map(repr, after))
 
 
 def test_ranks_before_the_exchange_give_up_where_most_rows_stay(monkeypatch):
-    monkeypatch.setattr(local_ranks, "_AT_ONCE", 4)
+    monkeypatch.setattr(bounded_ranks, "_AT_ONCE", 4)
     emitted = []
-    local: Kernel = LocalRanksFactory(replace(FACTORIES["top"], end=9)).make()
+    local: Kernel = LocalRanksFactory(replace(RANKS, end=9)).make()
     local.open(KernelContext(False, 128, None, emitted.append, None, lambda: 0, {}))
     for _, batch in batches(1, 3):
         local.process(0, batch)

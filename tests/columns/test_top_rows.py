@@ -9,7 +9,8 @@ from decimal import Decimal
 import pytest
 
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import ranks_at_end, saved_rows, top_rows
+from firesteel.columns.kernels import saved_rows, top_rows
+from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.rank import Rank, RankFactory, row_key
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
@@ -90,11 +91,10 @@ def test_a_partition_may_be_all_rows():
 
 @pytest.mark.parametrize("function", ["ROW_NUMBER", "RANK", "DENSE_RANK"])
 @pytest.mark.parametrize("name", ORDERS)
-def test_a_bounded_query_ranks_all_rows(name, function, monkeypatch):
-    monkeypatch.setattr(ranks_at_end, "_AT_ONCE", 20)
+def test_a_bounded_query_ranks_all_rows(name, function):
     chance = random.Random(name + function)
     given = [random_rows(chance, chance.randrange(1, 15)) for _ in range(20)]
-    kernel, emitted = plan(ORDERS[name], 2, 4, True, function).make(), []
+    kernel, emitted = BoundedRanksFactory(plan(ORDERS[name], 2, 4, True, function)).make(), []
     kernel.open(KernelContext(False, 8, KeyedStateBackend(None, 8).table, emitted.append, None, lambda: 0))
     for rows in given:
         kernel.process(0, batch_of(rows, ARROW))

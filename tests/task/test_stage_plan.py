@@ -107,3 +107,11 @@ def test_subtasks_side_by_side_need_no_exchange_in_batch_mode() -> None:
     plan = plan_of(in_batch_mode(build))
     assert [edge.edge.partitioner.name for edge in plan.edges] == ["REBALANCE", "RESCALE"]
     assert plan.levels == 2
+
+
+def test_stages_of_streams_stay_as_their_versions_are_numbered() -> None:
+    def build(env: Any) -> None:
+        stream = env.from_collection([1], Types.INT()).rebalance().map(lambda n: n, Types.INT()).name("map")
+        stream.rescale().filter(lambda n: True).name("filter").print()
+
+    assert (plan_of(build).levels, plan_of(in_batch_mode(build)).levels) == (3, 2)

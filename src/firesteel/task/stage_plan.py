@@ -4,6 +4,8 @@ The stages of a job are numbered region by region. In its region, stage k runs t
 of exchanges on a path from a source is k. In BATCH mode a vertex whose readers run later waits for them, so that its
 output neither goes through the exchanges of stages between nor, within a slot, through any. Slot `base(v) + i` carries
 subtask i. A gate is the number of an edge in the job.
+
+Why: `docs/decisions/0062-batch-jobs-read-late-and-in-parts.md`.
 """
 
 from __future__ import annotations
@@ -105,10 +107,14 @@ class StagePlan:
         return depth_of | delayed
 
     def _is_exchange(self, edge: JobEdge) -> bool:
-        """Return whether an edge needs an exchange; not if each subtask sends to the one beside it in its slot."""
+        """Return whether an edge needs an exchange; not if each subtask sends to the one beside it in its slot.
+
+        In BATCH mode RESCALE edges are such ones, too: Flink's graphs have them between vertices that are not chained.
+        In STREAMING mode they are not, as the versions of running jobs are numbered by stage.
+        """
         source, target = edge.source.producer, edge.target
-        name, same_size = edge.partitioner.name, source.parallelism == target.parallelism
-        is_forward = name == "FORWARD" or (name == "RESCALE" and same_size)
+        side_by_side = ("FORWARD", "RESCALE") if self.job_graph.job_type == "BATCH" else ("FORWARD",)
+        is_forward = edge.partitioner.name in side_by_side and source.parallelism == target.parallelism
         return not (is_forward and self.base_of(source) == self.base_of(target))
 
     @property

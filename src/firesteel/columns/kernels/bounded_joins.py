@@ -29,6 +29,8 @@ class BroadcastJoin(Kernel):
         self._rows: list[ColumnBatch] = []
         self._early: SpilledRows | None = None
         self._indexed: IndexedSide | None = None
+        self._passing: list[ColumnBatch] = []
+        self._passing_rows = 0
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
@@ -42,10 +44,13 @@ class BroadcastJoin(Kernel):
             self._early.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Store rows of the small input; search it with those of the other one once it is complete."""
-        if index == self._small or self._indexed is not None:
+        """Keep rows of the small input; those of the other one search it once it is complete."""
+        if index == self._small:
             self._rows.append(batch)
-            if self._indexed is not None and sum(map(len, self._rows)) >= PAIRS:
+        elif self._indexed is not None:
+            self._passing.append(batch)
+            self._passing_rows += batch.length
+            if self._passing_rows >= PAIRS:  # Small batches cost more than their rows.
                 self._search(self._indexed)
         else:
             if self._early is None:
@@ -53,12 +58,12 @@ class BroadcastJoin(Kernel):
             self._early.add(batch)
 
     def _search(self, indexed: IndexedSide) -> None:
-        if self._rows:
-            indexed.search(concat(self._rows))
-            self._rows = []
+        if self._passing:
+            indexed.search(concat(self._passing))
+            self._passing, self._passing_rows = [], 0
 
     def end_input(self, index: int) -> None:
-        """Index the small input."""
+        """Index the small input, and let those rows of the other one search it that came before its end."""
         if index == self._small:
             self._indexed = self._join.indexed(index, self._rows)
             self._rows = []

@@ -2,6 +2,8 @@
 
 Their rows wait until the end of input. If they have no room in memory, they are in a file by then, in parts by key; a
 kernel of its own processes each part.
+
+Why: `docs/decisions/0062-batch-jobs-read-late-and-in-parts.md`.
 """
 
 from __future__ import annotations

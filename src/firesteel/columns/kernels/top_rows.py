@@ -16,7 +16,6 @@ from firesteel.columns.kernels.best_rows import BestRows, Ranking
 from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.key_numbers import comparable
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.ranks_at_end import RanksAtEnd
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.segments import ranges
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -31,15 +30,12 @@ _AT_ONCE = 1 << 18
 class TopRows(Kernel):
     """Keeps the best rows of each partition, and emits how the ranks from `start` to `end` change.
 
-    A bounded query emits the rows at the end of input.
-
     State: the rows as columns, or those of `by_rows` if state is on disk. A restored job goes on with what there is.
     """
 
     def __init__(self, plan: RankFactory, by_rows: Rank) -> None:
         self._plan = plan
         self._by_rows = by_rows
-        self._at_end = RanksAtEnd(plan)
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""
@@ -53,9 +49,6 @@ class TopRows(Kernel):
         """Emit what the rows change, in their order."""
         if not batch.length:
             return
-        if not self.context.is_streaming:
-            self._at_end.add(batch)
-            return
         if self._goes_by_rows:
             self._by_rows.process(index, batch)
             return
@@ -66,12 +59,6 @@ class TopRows(Kernel):
                 self.context.emit(part)
         else:
             self.context.emit(changes.of_rows())
-
-    def end(self) -> None:
-        """Emit the rows of a bounded query."""
-        found = self._at_end.results()
-        if found is not None:
-            self.context.emit(found)
 
     def flush(self) -> None:
         """Write the rows that have changed."""

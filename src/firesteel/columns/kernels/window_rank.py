@@ -9,9 +9,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.key_numbers import comparable
-from firesteel.columns.kernels.ranks_at_end import ranked, ranks
-from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.kernels.row_ranks import partitions_of, ranked, ranks
 from firesteel.columns.kernels.time_queue import TimedRows
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
@@ -69,11 +67,8 @@ class WindowRank(TimedKernel):
 
     def _best(self, waiting: TimedRows) -> Array:
         """Return the places of rows that may be in a result."""
-        order, found = ranks(self._plan, waiting.rows, self._partitions(waiting.rows))
+        order, found = ranks(self._plan, waiting.rows, partitions_of(self._plan, waiting.rows))
         return np.sort(order[found <= self._plan.end])
-
-    def _partitions(self, rows: ColumnBatch) -> Array:
-        return RowGroups([comparable(rows.columns[key]) for key in self._plan.partition], rows.length).codes
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended, in the order of their ends."""
@@ -82,7 +77,7 @@ class WindowRank(TimedKernel):
             due = self._waiting.take(timestamp)
             if due is not None:
                 due = due.take(np.lexsort((due.arrivals, due.times)))
-                self.context.emit(ranked(self._plan, due.rows, self._partitions(due.rows)))
+                self.context.emit(ranked(self._plan, due.rows, partitions_of(self._plan, due.rows)))
         return timestamp
 
     def flush(self) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from firesteel.columns.kernel import KernelFactory
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
 from firesteel.columns.kernels.correlate import SetOperationFactory
 from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
-from firesteel.columns.kernels.rank import RankFactory
 from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
@@ -19,11 +19,11 @@ from firesteel.columns.kernels.window_tables import WindowTableFactory
 __all__ = ["NEEDS_NO_PARTS", "bounded"]
 
 _BY_PARTS = (
+    BoundedRanksFactory,
     GroupAggregateFactory,
     IntervalJoinFactory,
     MatchFactory,
     OverFactory,
-    RankFactory,
     SetOperationFactory,
     SlicedWindowFactory,
     TemporalJoinFactory,
@@ -47,6 +47,7 @@ NEEDS_NO_PARTS = {
     "LookupJoinFactory": "keeps no rows",
     "MergedGroupsFactory": "keeps partial results in a file itself, merged as far as memory allows",
     "NormalizeFactory": "for streams only",
+    "RankFactory": "for streams only",
     "SinkGuardFactory": "keeps no rows",
     "SortFactory": "for streams only",
     "UpdatingOverFactory": "for streams only",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelFactory
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory
 from firesteel.columns.kernels.correlate import (
     CorrelateFactory,
 )
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
-from firesteel.columns.kernels.local_ranks import LocalRanksFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
@@ -131,7 +131,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
             factory = FirstRowFactory(node.partition, time, types_of(node))
         return translator.operator(node, factory, stream, node.partition)
     windows = IN_UTC if node.window is None else window_source(node, translator.settings.time_zone)
-    factory = RankFactory(
+    plan = RankFactory(
         node.function,
         node.partition,
         collation_of(node.order),
@@ -143,9 +143,10 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
-    if not translator.is_streaming:
-        stream = translator.operator(node, LocalRanksFactory(factory), stream, name=f"Local{describe(node)}")
-    return translator.operator(node, factory, stream, node.partition)
+    if translator.is_streaming:
+        return translator.operator(node, plan, stream, node.partition)
+    first = translator.operator(node, LocalRanksFactory(plan), stream, name=f"Local{describe(node)}")
+    return translator.operator(node, BoundedRanksFactory(plan), first, node.partition)
 
 
 def sort(translator: Translator, node: rel.Sort) -> Batches:

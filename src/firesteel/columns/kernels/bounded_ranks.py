@@ -1,4 +1,4 @@
-"""Top-N of bounded tables before the exchange. Flink: the local `BatchExecRank`."""
+"""Top-N of bounded tables, before and after the exchange. Flink: `BatchExecRank`, local and global."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.kernels.key_numbers import comparable
-from firesteel.columns.kernels.ranks_at_end import ranks
-from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.kernels.row_ranks import partitions_of, ranked, ranks
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.rank import RankFactory
@@ -29,6 +27,17 @@ class LocalRanksFactory:
     def make(self) -> Kernel:
         """Return the kernel."""
         return LocalRanks(self.plan)
+
+
+@dataclass(frozen=True)
+class BoundedRanksFactory:
+    """Plan of the phase after the exchange."""
+
+    plan: RankFactory
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return BoundedRanks(self.plan)
 
 
 class LocalRanks(Kernel):
@@ -56,8 +65,26 @@ class LocalRanks(Kernel):
             return
         rows = concat(self._waiting)
         self._waiting, self._rows = [], 0
-        partitions = RowGroups([comparable(rows.columns[key]) for key in self._plan.partition], rows.length)
-        order, found = ranks(self._plan, rows, partitions.codes)
+        order, found = ranks(self._plan, rows, partitions_of(self._plan, rows))
         kept = np.sort(order[found <= self._plan.end])  # in the order of arrival
         self._passes = 2 * len(kept) > rows.length
         self.context.emit(rows.take(kept))
+
+
+class BoundedRanks(Kernel):
+    """Emits the rows with a rank from `start` to `end` at the end of input, by partition."""
+
+    def __init__(self, plan: RankFactory) -> None:
+        self._plan = plan
+        self._rows: list[ColumnBatch] = []
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows."""
+        if batch.length:
+            self._rows.append(batch)
+
+    def end(self) -> None:
+        """Emit the rows."""
+        if self._rows:
+            rows = concat(self._rows)
+            self.context.emit(ranked(self._plan, rows, partitions_of(self._plan, rows)))
