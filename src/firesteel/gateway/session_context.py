@@ -11,10 +11,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.common.configuration import Configuration
+from firesteel.common.job_client import JobClient
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import Option
@@ -52,7 +53,7 @@ _logger = logging.getLogger(__name__)
 class SessionJob(NamedTuple):
     """A job that a statement of the session has started: an INSERT, or a query, whose rows end with its statement."""
 
-    client: Any
+    client: JobClient
     name: str
     started_ms: int
     is_query: bool = False
