@@ -44,9 +44,6 @@ def start_early(configuration: Mapping[str, str]) -> Java:
     gateway = shared_gateway(configuration)
     if not has_executors(configuration):  # Elsewhere an application takes executors, which only a job needs.
         gateway.begin()
-        from firesteel.spark.slot_servers import prepare_slot_server  # Late import, while the JVM starts.
-
-        prepare_slot_server()
     return gateway.java
 
 

@@ -114,15 +114,6 @@ def take_slot_server() -> SlotServer:
     return SlotServer()
 
 
-def prepare_slot_server() -> None:
-    """Start a server for the next caller of `take_slot_server`, for a program that will need one.
-
-    Raises:
-        OSError: it can't be started.
-    """
-    leave_slot_server(SlotServer())
-
-
 def leave_slot_server(server: SlotServer) -> None:
     """Keep a server for the next caller of `take_slot_server`, or close it if there is one already."""
     global _spare
