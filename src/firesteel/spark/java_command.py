@@ -52,14 +52,8 @@ _JAVA_OPTIONS = (
 )
 """The options of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
 
-JVM_OPTIONS = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:CompileThresholdScaling=3",
-    "-XX:+IgnoreUnrecognizedVMOptions",
-)
-"""Options for a fast start and little CPU use, as the JVM only moves buffers and the cores are needed for Python. The
-compiler of a JVM that starts would use a third of its CPU time, much of it for methods that are hardly called again."""
+JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
+"""Options for a fast start and little CPU use, as the JVM only moves buffers and the cores are needed for Python."""
 
 FIXED_OPTIONS = (
     *JVM_OPTIONS,
