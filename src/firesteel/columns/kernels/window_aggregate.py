@@ -20,6 +20,7 @@ from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.kernels.window_results import Ended, WindowResults
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import IN_UTC, WindowClock, WindowSource
@@ -143,7 +144,7 @@ class WindowAggregate(TimedKernel):
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
+        originals = [pylist(batch.columns[k]) for k in self._plan.keys]
         values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
         arguments = self._aggregates.arguments(batch)
         rows = zip(keys, values, self._windows(batch), kinds_list(batch), arguments, strict=True)

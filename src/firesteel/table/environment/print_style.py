@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
@@ -120,7 +121,7 @@ def cell_texts(row: Row, row_type: t.RowType, null: str = NULL_TEXT) -> list[str
 
 def _text(value: object, kind: t.DataType) -> str:
     """Return the text of a value as a program gets it."""
-    return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
+    return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])
 
 
 def _width_of_type(name: str, kind: DataType) -> int:
