@@ -15,7 +15,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
 BOUNDS = {
-    "annotations that are `Any`": 666,
+    "annotations that are `Any`": 664,
     "mentions of `Any`": 2538,
     "`type: ignore`": 27,
 }

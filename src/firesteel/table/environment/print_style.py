@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from firesteel.columns import column_types as t
 from firesteel.columns.pylist import pylist
+from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
@@ -42,6 +43,11 @@ class PrintStyle(Enum):
     WIDTHS_OF_DATA = 2
     WIDE = 3
     RAW = 4
+
+
+def type_texts(row_type: t.RowType) -> list[str]:
+    """Return the types of the columns as Flink shows them."""
+    return [type_text(kind) for kind in row_type.field_types()]
 
 
 def rows_in_set(count: int) -> str:
