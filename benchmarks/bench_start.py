@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import harness
 
@@ -51,7 +53,27 @@ context.stop()
 TEXT = """\
 Wall time from the command to its exit: a Python function adds one to each of three numbers, and the sums are printed.
 firesteel runs it by `firesteel run`, and PySpark as an RDD. The first run of a user has no archive of Spark's classes;
-a process in the background makes it after that run."""
+a process in the background makes it after that run. CPU time is that of the program and of all its
+processes except Spark's Python workers, for whose end nobody waits: about 0.2 s."""
+
+
+class Cost(NamedTuple):
+    """What a run took, in seconds: until its exit, CPU time of its processes, and of all others meanwhile."""
+
+    wall: float
+    cpu: float
+    other_cpu: float
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def cpu_of_machine() -> float:
+    """Return the CPU time in seconds that all processes have used since the start of the machine."""
+    user, nice, system, _, _, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def command_of(program: str, directory: Path) -> list[str]:
@@ -62,18 +84,18 @@ def command_of(program: str, directory: Path) -> list[str]:
     return [sys.executable, "-m", "firesteel", "run", *options, str(directory / "three_records.py")]
 
 
-def wall_time(program: str, directory: Path) -> float:
+def cost_of(program: str, directory: Path) -> Cost:
     _, has_archive = PROGRAMS[program]
     caches = str(directory) if has_archive else NO_CACHE
     command = command_of(program, directory)
-    begin = time.perf_counter()
+    machine, cpu, begin = cpu_of_machine(), cpu_of_children(), time.perf_counter()
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, "XDG_CACHE_HOME": caches}
     )
-    seconds = time.perf_counter() - begin
+    seconds, used = time.perf_counter() - begin, cpu_of_children() - cpu
     if done.returncode != 0 or sorted(line[-1] for line in done.stdout.splitlines()) != ["2", "3", "4"]:
         raise SystemExit(f"{program} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
-    return seconds
+    return Cost(seconds, used, cpu_of_machine() - machine - used)
 
 
 def make_archive(directory: Path) -> float:
@@ -93,27 +115,31 @@ def main() -> None:
         (directory / "three_records.py").write_text(FIRESTEEL_PROGRAM)
         (directory / "by_hand.py").write_text(PYSPARK_PROGRAM)
         archive_s = make_archive(directory)
-        measured: dict[str, list[float]] = {program: [] for program in PROGRAMS}
+        measured: dict[str, list[Cost]] = {program: [] for program in PROGRAMS}
         for _ in range(options.runs):
             for program in PROGRAMS:
-                measured[program].append(wall_time(program, directory))
+                measured[program].append(cost_of(program, directory))
     harness.write_report("Start", report(measured, options.runs, archive_s))
 
 
-def report(measured: dict[str, list[float]], runs: int, archive_s: float) -> str:
-    medians = {program: statistics.median(times) for program, times in measured.items()}
+def report(measured: dict[str, list[Cost]], runs: int, archive_s: float) -> str:
+    medians = {program: Cost(*map(statistics.median, zip(*found, strict=True))) for program, found in measured.items()}
+    others = max(cost.other_cpu / cost.wall for found in measured.values() for cost in found)
     lines = [
         "# Start",
         "",
         TEXT,
         "",
         f"{harness.environment_line()}. {harness.versions_line()}. Median of {runs} run(s). The archive took "
-        f"{archive_s:.0f} s to make.",
+        f"{archive_s:.0f} s to make. Others than these processes used at most {others:.1f} cores during a run.",
         "",
-        "| program | seconds | times PySpark's |",
-        "|---|--:|--:|",
+        "| program | seconds | times PySpark's | CPU seconds |",
+        "|---|--:|--:|--:|",
     ]
-    lines += [f"| {name} | {median:.1f} | {median / medians[PYSPARK]:.2f} |" for name, median in medians.items()]
+    lines += [
+        f"| {name} | {median.wall:.2f} | {median.wall / medians[PYSPARK].wall:.2f} | {median.cpu:.2f} |"
+        for name, median in medians.items()
+    ]
     return "\n".join([*lines, ""])
 
 

@@ -14,6 +14,7 @@ _PROCESSES = {
     "org.apache.spark.deploy.master.Master": "Master",
     "org.apache.spark.deploy.worker.Worker": "Worker",
     "org.apache.spark.deploy.SparkSubmit": "driver JVM",
+    "org.apache.spark.api.python.PythonGatewayServer": "driver JVM",
     "org.apache.spark.executor.CoarseGrainedExecutorBackend": "executor JVM",
     "firesteel.task.slot_server": "slot",
     "firesteel.spark.task_manager_process": "TaskExecutor",

@@ -12,6 +12,7 @@ WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime",
 
 DATES = {
     "client/rest_connection.py": "the date of a signed request, which the server compares with its own clock",
+    "cli/result_screen.py": "the time at which a screen was refreshed, for its user",
     "columns/evaluation_context.py": "CURRENT_TIMESTAMP and its like",
     "coordinator/checkpoint_files.py": "the date of a checkpoint, for its metadata and the REST API",
     "coordinator/checkpoints.py": "the date of a restore, for the REST API",

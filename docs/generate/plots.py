@@ -120,7 +120,7 @@ def latency() -> str:
 
 def start() -> str:
     """Return the plot of start times."""
-    rows = rows_below("2026-11-23_start.md", "Start")
+    rows = rows_below("2026-11-27_start.md", "Start")
     groups = [(row[0], [("seconds", _number(row[1]))]) for row in rows]
     return grouped_bars("From command to exit, three records", "seconds", groups, {"seconds": ORANGE}, label_width=260)
 

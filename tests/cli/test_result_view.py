@@ -18,7 +18,7 @@ ROW_TYPE = DataTypes.ROW(
         DataTypes.FIELD("m", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
     ]
 )
-WIDTH, HEIGHT = 60, 10
+WIDTH, HEIGHT = 60, 12
 
 
 def change(kind: RowKind, *values: object) -> Row:
@@ -40,7 +40,7 @@ def inserted(count: int) -> list[Row]:
 def screen(view: ResultView, status: str = "running") -> list[str]:
     console = Console(width=WIDTH, height=HEIGHT)
     with console.capture() as captured:
-        console.print(frame_of(view, status, WIDTH, HEIGHT))
+        console.print(frame_of(view, status, "10:11:12", WIDTH, HEIGHT))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
@@ -70,7 +70,7 @@ def test_a_table_drops_the_first_of_too_many_rows() -> None:
 def test_a_changelog_keeps_the_last_changes() -> None:
     view = view_of(*inserted(CHANGES_KEPT + 2), most=None)
     assert [row[0] for row in (view.rows()[0], view.rows()[-1])] == ["w2", f"w{CHANGES_KEPT + 1}"]
-    assert screen(view)[1:3] == ["op  word      n  m", "+I  w997    997  {k=1}"]
+    assert screen(view)[2:4] == ["op  word      n  m", "+I  w997    997  {k=1}"]
 
 
 def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> None:
@@ -78,10 +78,11 @@ def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> No
     lines = screen(view)
     assert len(lines) == HEIGHT
     assert lines[0] == " SQL Query Result (Table)   Page last of 3, 12 rows   running"[:WIDTH].rstrip()
-    assert lines[1:4] == ["word   n  m", "w10   10  {k=1}", "w11   11  {k=1}"]
-    assert lines[-2].startswith("q quit   x stop the query")
+    assert lines[1] == " Refresh: 1 s   Updated: 10:11:12"
+    assert lines[2:5] == ["word   n  m", "w10   10  {k=1}", "w11   11  {k=1}"]
+    assert lines[-3].startswith("q quit   x stop the query   r refresh")
     view.add(inserted(10))
-    assert screen(view)[2].startswith("w8")
+    assert screen(view)[3].startswith("w8")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_column_sorts_both_ways_with_null_last() -> None:
         found.append("".join(map(str, words(view))))
     assert found == ["bac", "abc", "abc", "bca", "bca", "bca", "bca"]
     view.press("2")
-    assert screen(view)[1].split() == ["word", "n", "▲", "m"]
+    assert screen(view)[2].split() == ["word", "n", "▲", "m"]
 
 
 def test_a_row_opens_in_full() -> None:
@@ -114,25 +115,91 @@ def test_a_row_opens_in_full() -> None:
     view.press("enter")
     assert not view.is_open
     view.press("down")
-    assert "…" in screen(view)[2]
+    assert "…" in screen(view)[3]
     view.press("enter")
-    assert " ".join(screen(view)[1:4]).count("long") == 20
+    assert " ".join(screen(view)[2:6]).count("long") == 20
+    assert screen(view)[2].startswith("word (STRING)")
+    view.press("s")
+    assert screen(view)[2].split() == ["n", "(INT)", "1"]
     view.press("x")
+    assert view.is_open
+    view.press("q")
     assert not view.is_open
+
+
+def test_the_selection_begins_at_the_edge_it_comes_from_and_stops_at_the_other() -> None:
+    view = view_of(*inserted(2))
+    selected = []
+    for key in ("up", "up", "up", "down", "down"):
+        screen(view)
+        view.press(key)
+        selected.append(view.selected)
+    assert selected == [1, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("keys", "page"), [("1\r", 1), ("2x\x7f\r", 2), ("\r", 3), ("1\x1b", 3), ("4\r\x7f2\r", 2)])
+def test_a_page_is_asked_for(keys: str, page: int) -> None:
+    view = view_of(*inserted(12))
+    screen(view)
+    view.press("g")
+    assert screen(view)[3] == " Enter page number: [1 to 3]"
+    for key in keys_of(keys):
+        view.press(key)
+    assert view.dialog is None
+    assert view.page == page
+
+
+def test_a_wrong_page_is_refused() -> None:
+    view = view_of(*inserted(1))
+    for key in keys_of("g0q\r"):
+        view.press(key)
+    assert screen(view)[4:7] == [" > 0q", "", " The input is invalid please check it again."]
+
+
+def test_the_interval_of_refreshes_changes_as_in_flink() -> None:
+    table, changes = view_of(), view_of(most=None)
+    names = []
+    for view, keys in ((table, "---+"), (table, "+++++++"), (changes, "-")):
+        for key in keys:
+            view.press(key)
+        names.append(str(view.refreshes))
+    assert names == ["500 ms", "-", "Fastest"]
+    assert table.refreshes.is_due(0)
+    assert not table.refreshes.is_due(1e9)
+    table.press("r")
+    assert table.refreshes.is_due(1e9)
+
+
+def test_a_refresh_is_due_after_its_interval() -> None:
+    refreshes = view_of().refreshes
+    assert [refreshes.is_due(now) for now in (5, 5.5, 6.1, 6.2, 7.2)] == [True, False, True, False, True]
+
+
+def test_values_that_have_changed_are_bold_until_the_next_refresh() -> None:
+    view = view_of(change(RowKind.INSERT, "a", 1), change(RowKind.INSERT, "b", 1))
+    screen(view)
+    view.add([change(RowKind.UPDATE_BEFORE, "b", 1), change(RowKind.UPDATE_AFTER, "b", 2)])
+    assert [view.is_new(row, column, text) for row, column, text in ((0, 1, "1"), (1, 0, "b"), (1, 1, "2"))] == [
+        False,
+        False,
+        True,
+    ]
+    view.add([])
+    assert not view.is_new(1, 1, "2")
 
 
 def test_columns_move_to_the_left() -> None:
     view = view_of(*inserted(1))
     for _ in range(5):
         view.press("right")
-    assert screen(view)[1:3] == ["m", "{k=1}"]
+    assert screen(view)[2:4] == ["m", "{k=1}"]
 
 
 def test_values_send_nothing_to_the_terminal() -> None:
-    assert screen(view_of(change(RowKind.INSERT, "\x1b[2J[bold]x\n", 1)))[2].startswith(r"\x1b[2J[bold]x\n  1")
+    assert screen(view_of(change(RowKind.INSERT, "\x1b[2J[bold]x\n", 1)))[3].startswith(r"\x1b[2J[bold]x\n  1")
 
 
 def test_keys_have_names() -> None:
-    assert keys_of("Qé\x1b[A\x1bOB\x1b[6~\x1b[1;5C\r\x1b\x03\x1b[15~") == [
-        "q", "é", "up", "down", "page down", "right", "enter", "escape", "interrupt", "",
+    assert keys_of("Qé\x1b[A\x1bOB\x1b[6~\x1b[1;5C\r\x1b\x03\x1b[15~\x7f\x1b[17~") == [
+        "q", "é", "up", "down", "page down", "right", "enter", "escape", "interrupt", "f5", "backspace", "",
     ]  # fmt: skip

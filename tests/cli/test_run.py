@@ -180,7 +180,15 @@ def test_a_program_that_is_interrupted_shows_one_line(program):
 def test_what_a_newcomer_forgets_is_said(program):
     done = run(program(FAILING.replace("env.execute()", "")))
     assert done.returncode == 0
-    assert done.stderr.splitlines()[-1] == "No job was executed: is env.execute() missing?"
+    hint = "No job was executed: is env.execute() missing?"
+    assert done.stderr.splitlines()[-1] == hint
+    assert done.stderr.count(hint) == 1
+    python = [sys.executable, str(program(FAILING.replace("env.execute()", "")))]
+    done = subprocess.run(python, capture_output=True, text=True, check=True)
+    assert done.stderr == f"{hint}\n"
+    python = [sys.executable, str(program(FAILING.replace("env.execute()", "1 / 0")))]
+    done = subprocess.run(python, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
     path = program(WORDS)
     done = run(path)
     assert done.returncode == 1

@@ -243,7 +243,7 @@ def test_an_hour_ends_when_its_last_row_may_have_come(zone: str, row: str, mark:
     run.kernel.watermark(end)
     assert [row[1] for batch in run.take() for row in rows_of(batch)] == [2]
     run.kernel.process(0, batch_of([time]))
-    assert run.kernel.late_rows == 1
+    assert run.kernel.late.count == 1
 
 
 def plan(name: str, zone: str) -> WindowPlan:

@@ -56,10 +56,11 @@ def _forking(module: str, processes: list[Process]) -> list[Process]:
 
 _SLOT_SERVER = "-m firesteel.task.slot_server"
 _WORKER_DAEMON = "-m firesteel.spark.worker_daemon"
+_JVM = ("org.apache.spark.deploy.SparkSubmit", "org.apache.spark.api.python.PythonGatewayServer")
 
 KINDS: dict[str, Callable[[list[Process]], list[Process]]] = {
     "job manager": lambda processes: [p for p in processes if " -m firesteel run " in p.command],
-    "JVM": lambda processes: [p for p in processes if "org.apache.spark.deploy.SparkSubmit" in p.command],
+    "JVM": lambda processes: [p for p in processes if any(name in p.command for name in _JVM)],
     "slot": lambda processes: _forked_by(_SLOT_SERVER, processes),
     "slot server": lambda processes: _forking(_SLOT_SERVER, processes),
     "worker": lambda processes: _forked_by(_WORKER_DAEMON, processes),

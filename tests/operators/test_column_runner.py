@@ -31,6 +31,7 @@ from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.operators.chain.operator import Output, TaskInfo
+from firesteel.operators.chain.user_metrics import measured
 from firesteel.operators.column_runner import ColumnRunner
 from firesteel.operators.exchange.column_split import SplitColumns
 from tests.columns.rexes import call, column
@@ -175,3 +176,30 @@ def test_expressions_know_the_watermark_of_their_operator():
     target.process_watermark(1500)
     target.process([batch], None)
     assert [row for _, row in kept.changes] == [(None,), (datetime.datetime(1970, 1, 1, 0, 0, 1, 500_000),)]
+
+
+@pytest.mark.parametrize("name", ["windows", "sessions", "session table", "over", "range", "running", "first", "sort"])
+def test_late_rows_are_counted_among_the_metrics_of_the_operator(name):
+    target = runner(FACTORIES[name], Kept())
+    target.open()
+    assert measured(target.task.metrics) == {"op.numLateRecordsDropped": 0}
+    times = pa.array([100_000, 0], pa.int64()).cast(pa.timestamp("us"))
+    batch = ColumnBatch((pa.array(["a", "a"]), pa.array([1, 3], pa.int32()), times), 2)
+    target.process([batch.slice(0, 1)], None)
+    target.process_watermark(100)
+    assert measured(target.task.metrics) == {"op.numLateRecordsDropped": 0}
+    target.process([batch.slice(1, 2)], None)
+    assert measured(target.task.metrics) == {"op.numLateRecordsDropped": 1}
+
+
+def test_a_row_is_late_if_all_its_windows_have_ended():
+    target = runner(FACTORIES["windows"], Kept())  # of 20 ms, each 10 ms
+    target.open()
+    for go_by_rows in (False, True):
+        if go_by_rows:
+            target._kernel.go_by_rows()
+        target.process_watermark(109 if not go_by_rows else 209)
+        begin = 100_000 if not go_by_rows else 200_000
+        times = pa.array([begin, begin - 10_001], pa.int64()).cast(pa.timestamp("us"))
+        target.process([ColumnBatch((pa.array(["a", "b"]), pa.array([1, 2], pa.int32()), times), 2)], None)
+    assert measured(target.task.metrics) == {"op.numLateRecordsDropped": 2}

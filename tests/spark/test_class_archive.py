@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.spark.class_archive import CACHE_DIRECTORY, ClassArchive, class_archive
+from firesteel.spark import class_archive as class_archive_module
+from firesteel.spark.class_archive import CACHE_DIRECTORY, VERIFY, ClassArchive, class_archive
 from firesteel.spark.java import Java
 
 
@@ -160,6 +161,27 @@ def test_unused_archives_are_removed(archive: ClassArchive) -> None:
     assert sorted(archive.path.parent.glob("*.jsa")) == sorted([archive.path, used])
 
 
+def test_an_archive_is_verified_after_each_change_and_start_of_the_machine(
+    archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot = tmp_path / "boot_id"
+    boot.write_text("1")
+    monkeypatch.setattr(class_archive_module, "_BOOT", boot)
+    make(archive)
+    assert VERIFY in archive.options()
+    archive.note_verified()
+    assert archive.options() == [f"-XX:SharedArchiveFile={archive.path}"]
+    archive.path.write_text("other classes")
+    assert VERIFY in archive.options()
+    archive.note_verified()
+    assert VERIFY not in archive.options()
+    boot.write_text("2")
+    assert VERIFY in archive.options()
+    boot.unlink()  # another system, which has no such number
+    archive.note_verified()
+    assert VERIFY in archive.options()
+
+
 def make_half(archive: ClassArchive) -> None:
     with archive.making() as path:
         assert path is not None
@@ -196,7 +218,9 @@ def test_spark_starts_with_the_archive_and_without_one_that_is_broken(caches: Pa
     assert [process.wait(300) for process in both] == [0, 0]
     (made,) = (caches / "firesteel").glob("*.jsa")
     assert sorted(path.suffix for path in made.parent.iterdir()) == [".jsa", ".lock"]
-    assert run(caches) == ["6", "True", "False"]
+    for _ in range(2):  # The second one does not compute the checksums again.
+        assert run(caches) == ["6", "True", "False"]
+    assert made.with_suffix(".verified").exists()
 
     whole = made.read_bytes()
     middle = len(whole) // 2

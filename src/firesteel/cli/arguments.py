@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from firesteel.cli.command_group import OptionPair
-from firesteel.cli.user_error import user_error
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
@@ -244,6 +243,8 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
         # The program has set an invalid option, so that its line matters, as with errors of Python.
         if isinstance(error, FiresteelError | NotImplementedError) and not isinstance(error, InvalidOptionError):
             _fail(error, verbose)
+        from firesteel.cli.user_error import user_error  # late import: programs start without it
+
         click.echo(printable(user_error(error, program)), err=True)
         if verbose:
             traceback.print_exc()

@@ -6,10 +6,9 @@ import gc
 import sys
 from pathlib import Path
 
-from firesteel.common.configuration import set_default_options
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.options.execution_options import EXECUTION_TARGET
-from firesteel.compat import run_as_main
-from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.entrypoint.spark_session import start_early
 
 
 def run_program(
@@ -29,24 +28,28 @@ def run_program(
     Raises:
         JavaNotFoundError: Java is not installed.
     """
+    collect_garbage_rarely()  # Imports make many objects, and no garbage.
+    # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
-        java = shared_gateway(options).java
+        java = start_early(options)
         if output == "text":
             print(f"Using {java}.", file=sys.stderr)
     _show_progress(output)
+    from firesteel.common.configuration import set_default_options
+    from firesteel.compat import run_as_main
+
     set_default_options(options)
     # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()
     run_as_main(program, arguments, pyflink)
-    _warn_of_no_job()
+    _hint_of_no_job()
 
 
-def _warn_of_no_job() -> None:
-    from firesteel.client.execution import has_submitted
+def _hint_of_no_job() -> None:
+    from firesteel.datastream.missing_execute import hint_of_no_job
     from firesteel.datastream.stream_execution_environment import has_unexecuted_program
 
-    if has_unexecuted_program() and not has_submitted():
-        print("No job was executed: is env.execute() missing?", file=sys.stderr)
+    hint_of_no_job(has_unexecuted_program)
 
 
 def _show_progress(output: str | None) -> None:

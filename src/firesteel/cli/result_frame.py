@@ -9,35 +9,46 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from firesteel.cli.page_dialog import PageDialog
 from firesteel.cli.result_view import ResultView
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import cell_texts
+from firesteel.table.environment.print_style import cell_texts, type_texts
 
-_HEIGHT_WITHOUT_ROWS = 5
-"""Lines of a screen that show no rows: status, names of the columns, and keys."""
 _WIDEST_CELL = 30
-_KEYS = (
-    "q quit   x stop the query   n, p next and previous page   l last page   arrows row and columns",
+_KEYS: tuple[str, ...] = (
+    "q quit   x stop the query   r refresh   +, - longer and shorter interval",
+    "n, p next and previous page   l last page   g go to a page   arrows row and columns",
     "1-9 sort by this column, again: descending   0 order of arrival   Enter show the whole row",
 )
+_ROW_KEYS: tuple[str, ...] = ("q back to the rows   arrows scroll",)
+_DIALOG_KEYS: tuple[str, ...] = ("Enter submit   Esc, or submit nothing: cancel",)
+_HEIGHT_WITHOUT_ROWS = 4 + len(_KEYS)
+"""Lines of a screen that show no rows: two of status, names of the columns, keys, and one that stays empty."""
 
 
-def frame_of(view: ResultView, status: str, width: int, height: int) -> RenderableType:
+def frame_of(view: ResultView, status: str, updated: str, width: int, height: int) -> RenderableType:
     """Return the screen of a view.
 
     Args:
         view: The rows. Its pages get as long as fits.
         status: How the query is doing.
+        updated: When rows were added last.
         width: Columns of the terminal.
         height: Lines of the terminal.
     """
     view.page_rows = max(1, height - _HEIGHT_WITHOUT_ROWS)
-    body = _row(view) if view.is_open else _table(view)
-    lines = 1 + (len(view.row_type.fields) if view.is_open else len(view.shown()))
-    gap = Text("\n" * max(0, height - lines - 4))
-    keys = [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in _KEYS]
-    return Group(_status(view, status, width), body, gap, *keys)
+    body: RenderableType
+    if view.dialog is not None:
+        body, lines, shown_keys = _question(view.dialog), 5, _DIALOG_KEYS
+    elif view.is_open:
+        body, lines, shown_keys = _row(view), len(view.row_type.fields) - view.first_line, _ROW_KEYS
+    else:
+        body, lines, shown_keys = _table(view, status == "running"), 1 + len(view.shown()), _KEYS
+    gap = Text("\n" * max(0, height - lines - len(shown_keys) - 3))
+    keys = [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in shown_keys]
+    refresh = Text(f" Refresh: {view.refreshes}   Updated: {updated}", style="dim", no_wrap=True)
+    return Group(_status(view, status, width), refresh, body, gap, *keys)
 
 
 def _status(view: ResultView, status: str, width: int) -> Text:
@@ -47,7 +58,13 @@ def _status(view: ResultView, status: str, width: int) -> Text:
     return Text(text.ljust(width)[:width], style="reverse", no_wrap=True)
 
 
-def _table(view: ResultView) -> Table:
+def _question(dialog: PageDialog) -> RenderableType:
+    wrong = "The input is invalid please check it again." if dialog.is_wrong else ""
+    answer = Text(f" > {in_one_line(dialog.text)}").append(" ", style="reverse")
+    return Group(Text(), Text(f" {dialog.title}"), answer, Text(), Text(f" {wrong}", style="red"))
+
+
+def _table(view: ResultView, is_running: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="underline", padding=(0, 2, 0, 0))
     if view.is_changelog:
         table.add_column("op")
@@ -61,7 +78,9 @@ def _table(view: ResultView) -> Table:
             overflow="ellipsis",
         )
     for number, row in enumerate(view.shown()):
-        table.add_row(*_cells(view, row), style="reverse" if number == view.selected else "")
+        is_selected = number == view.selected
+        cells = _cells(view, row, number if is_running and not is_selected else None)
+        table.add_row(*cells, style="reverse" if is_selected else "")
     return table
 
 
@@ -69,17 +88,21 @@ def _are_numbers(values: Iterable[object]) -> bool:
     return all(value is None or (isinstance(value, Number) and not isinstance(value, bool)) for value in values)
 
 
-def _cells(view: ResultView, row: Row) -> list[Text]:
-    texts = cell_texts(row, view.row_type)[view.first_column :]
-    kind = [str(row.get_row_kind())] if view.is_changelog else []
-    return [Text(in_one_line(text)) for text in (*kind, *texts)]
+def _cells(view: ResultView, row: Row, number: int | None) -> list[Text]:
+    """Return the cells of a row; in that of a number, those that have changed are bold."""
+    found = [Text(str(row.get_row_kind()))] if view.is_changelog else []
+    for column, text in list(enumerate(cell_texts(row, view.row_type)))[view.first_column :]:
+        is_new = number is not None and view.is_new(number, column, text)
+        found.append(Text(in_one_line(text), style="bold" if is_new else ""))
+    return found
 
 
 def _row(view: ResultView) -> Table:
-    """Return the selected row, a line for each column."""
+    """Return the selected row, a line for each column, from the first line on that is shown."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in zip(view.row_type.field_names(), view.selected_cells(), strict=True):
-        table.add_row(Text(in_one_line(name)), Text(in_one_line(text)))
+    columns = zip(view.row_type.field_names(), type_texts(view.row_type), view.selected_cells(), strict=True)
+    for name, kind, text in list(columns)[view.first_line :]:
+        table.add_row(Text(f"{in_one_line(name)} ({kind})"), Text(in_one_line(text)))
     return table

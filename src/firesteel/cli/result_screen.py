@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from datetime import datetime
 
 from rich.console import Console
 from rich.live import Live
@@ -17,7 +19,8 @@ from firesteel.table.environment.print_style import PrintStyle, print_rows
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
-_REFRESH_S = 0.2
+_POLL_S = 0.05
+"""How long the screen waits for a key before it looks for rows."""
 _MOST_PRINTED = 1000
 """How many rows are printed when the screen closes."""
 _LEAVE = {"q", "escape", "interrupt"}
@@ -54,6 +57,12 @@ class RunningRows:
         if self._thread.is_alive():
             return "stopping" if self._is_stopped else "running"
         return "stopped" if self._is_stopped else "failed" if self.error is not None else "finished"
+
+    @property
+    def has_arrived(self) -> bool:
+        """Return whether there are rows to take."""
+        with self._lock:
+            return bool(self._arrived)
 
     def take(self) -> list[Row]:
         """Return the rows that arrived since the last call."""
@@ -98,15 +107,24 @@ def show_screen(result: TableResult, most: int | None) -> None:
 
 def _watch(view: ResultView, rows: RunningRows, console: Console) -> None:
     with single_keys(), Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
+        updated = status = ""
         while rows.error is None:
-            view.add(rows.take())
-            live.update(frame_of(view, rows.status, *console.size), refresh=True)
-            for key in pressed(_REFRESH_S):
-                if key in _LEAVE and not view.is_open:
+            before = updated, status
+            status = rows.status
+            # The last rows of a query do not wait for the next refresh.
+            if view.refreshes.is_due(time.monotonic()) or (status != "running" and rows.has_arrived):
+                view.add(rows.take())
+                updated = f"{datetime.now():%H:%M:%S.%f}"[:10]
+            keys = pressed(_POLL_S)
+            for key in keys:
+                is_in_list = not view.is_open and view.dialog is None
+                if key in _LEAVE and is_in_list:
                     return
-                if key == "x":
+                if key == "x" and is_in_list:
                     rows.stop()
                 view.press(key)
+            if keys or before != (updated, status):
+                live.update(frame_of(view, status, updated[:8], *console.size), refresh=True)
 
 
 def _print(view: ResultView) -> None:

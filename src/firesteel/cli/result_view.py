@@ -1,7 +1,7 @@
 """What the result modes `table` and `changelog` show: pages of rows, their order, and what keys do to them.
 
-Flink: `CliTableResultView`, `CliChangelogResultView`. Sorting by a column, and stopping a query without leaving its
-rows, are firesteel's.
+Flink: `CliTableResultView`, `CliChangelogResultView`, `CliRowView`, all of whose keys are here. Sorting by a column,
+stopping a query without leaving its rows, and the pages of a changelog are firesteel's.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
+from firesteel.cli.page_dialog import PageDialog
+from firesteel.cli.refresh_interval import RefreshInterval
 from firesteel.common.types import Row
 from firesteel.table.environment.materialized_rows import MaterializedRows
 from firesteel.table.environment.print_style import cell_texts
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 CHANGES_KEPT = 1000
 """How many changes the result mode `changelog` keeps, as in Flink."""
 
+_CLOSE_ROW = frozenset({"q", "escape", "interrupt", "o", "enter"})
+_LINES = {"w": -1, "up": -1, "s": 1, "down": 1}
+
 
 class ResultView:
     """The rows of a query, one page of which is shown.
@@ -27,18 +32,29 @@ class ResultView:
     Args:
         row_type: Names and types of the columns.
         most: Maximum number of rows of the table; None: show the changes themselves, the last ones of them.
+
+    Attributes:
+        refreshes: How often rows are added.
+        selected: The number of the selected row of the page; None if there is none.
+        is_open: Whether the selected row is shown in full.
+        first_line: The first line of that row that is shown.
+        dialog: The question for a page that is open; None if none is.
     """
 
     def __init__(self, row_type: RowType, most: int | None) -> None:
         self.row_type = row_type
         self.is_changelog = most is None
+        self.refreshes = RefreshInterval(self.is_changelog)
         self.received = 0
         self.first_column = 0
         self.sorted_by: int | None = None
         self.descends = False
         self.selected: int | None = None
         self.is_open = False
+        self.first_line = 0
+        self.dialog: PageDialog | None = None
         self.page_rows = 1
+        self._before: tuple[int, list[list[str]]] = (1, [])
         self._changes: deque[Row] = deque(maxlen=CHANGES_KEPT)
         self._left = MaterializedRows(most)
         self._page: int | None = None
@@ -48,6 +64,8 @@ class ResultView:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Apply the changes that arrived."""
+        if not self.is_changelog:
+            self._before = self.page, self._texts()
         keep = self._changes.append if self.is_changelog else self._left.add
         for row in rows:
             keep(row)
@@ -99,16 +117,42 @@ class ResultView:
         has_row = self.selected is not None and self.selected < len(shown)
         return cell_texts(shown[self.selected], self.row_type) if has_row and self.selected is not None else []
 
+    def is_new(self, row: int, column: int, text: str) -> bool:
+        """Return whether a text of the page, without those to the left of the first column, has come with `add`."""
+        page, before = self._before
+        return not self.is_changelog and page == self.page and (row >= len(before) or before[row][column] != text)
+
+    def _texts(self) -> list[list[str]]:
+        return [cell_texts(row, self.row_type) for row in self.shown()]
+
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def press(self, key: str) -> None:
         """Do what a key means; others have no effect."""
-        if self.is_open:
-            self.is_open = False
+        if self.dialog is not None:
+            self._answer(self.dialog, key)
+        elif self.is_open:
+            self._press_in_row(key)
         elif key.isdigit():
             self._sort_by(int(key) - 1)
         elif key in self._actions:
             self._actions[key](self)
+
+    def _answer(self, dialog: PageDialog, key: str) -> None:
+        dialog.press(key)
+        if dialog.page is not None:
+            self._go_to(dialog.page)
+        if dialog.is_over:
+            self.dialog = None
+
+    def _press_in_row(self, key: str) -> None:
+        if key in _CLOSE_ROW:
+            self.is_open = False
+        elif key in _LINES:
+            self.first_line = max(0, min(self.first_line + _LINES[key], len(self.row_type.fields) - 1))
+
+    def _ask_for_page(self) -> None:
+        self.dialog = PageDialog(self.pages)
 
     def _sort_by(self, column: int) -> None:
         """Sort by a column, in the other direction if it is sorted by it; column -1 is the order of arrival."""
@@ -124,15 +168,19 @@ class ResultView:
         self._page, self.selected = None, None
 
     def _select(self, step: int) -> None:
-        if self.shown():
+        last = len(self.shown()) - 1
+        if last >= 0:
             self._page = self.page
-            self.selected = 0 if self.selected is None else (self.selected + step) % len(self.shown())
+            if self.selected is None:
+                self.selected = 0 if step > 0 else last
+            else:
+                self.selected = max(0, min(self.selected + step, last))
 
     def _move(self, step: int) -> None:
         self.first_column = max(0, min(self.first_column + step, len(self.row_type.fields) - 1))
 
     def _open(self) -> None:
-        self.is_open = bool(self.selected_cells())
+        self.is_open, self.first_line = bool(self.selected_cells()), 0
 
     _actions: ClassVar[dict[str, Callable[[ResultView], None]]] = {
         "n": lambda self: self._go_to(self.page + 1),
@@ -153,4 +201,9 @@ class ResultView:
         "right": lambda self: self._move(1),
         "o": lambda self: self._open(),
         "enter": lambda self: self._open(),
+        "g": lambda self: self._ask_for_page(),
+        "r": lambda self: self.refreshes.demand(),
+        "f5": lambda self: self.refreshes.demand(),
+        "+": lambda self: self.refreshes.change(1),
+        "-": lambda self: self.refreshes.change(-1),
     }

@@ -162,7 +162,7 @@ class SqlSession:
         """Wait for the jobs that run inside this process, and return whether all succeeded."""
         succeeded = True
         for job in self._context.jobs:
-            if isinstance(job.client, EmbeddedJobClient):
+            if isinstance(job.client, EmbeddedJobClient) and not job.is_query:
                 try:
                     job.client.wait()
                 except FiresteelError as error:

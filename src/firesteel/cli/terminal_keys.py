@@ -13,8 +13,15 @@ from contextlib import contextmanager
 
 _TOKEN = re.compile(r"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])|.", re.DOTALL)
 _NAMES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end"}
-_NUMBERED = {"1": "home", "4": "end", "5": "page up", "6": "page down", "7": "home", "8": "end"}
-_CONTROLS = {"\r": "enter", "\n": "enter", "\x1b": "escape", "\x03": "interrupt"}
+_NUMBERED = {"1": "home", "4": "end", "5": "page up", "6": "page down", "7": "home", "8": "end", "15": "f5"}
+_CONTROLS = {
+    "\r": "enter",
+    "\n": "enter",
+    "\x1b": "escape",
+    "\x03": "interrupt",
+    "\x7f": "backspace",
+    "\b": "backspace",
+}
 _READ_BYTES = 1024
 
 

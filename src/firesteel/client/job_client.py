@@ -22,7 +22,7 @@ from firesteel.common.job_status import JobStatus
 from firesteel.entrypoint.mini_cluster import MiniCluster
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
-from firesteel.runtime.executiongraph.job_details import JobResult
+from firesteel.runtime.executiongraph.job_details import JobDetails, JobResult
 from firesteel.spark.commits import OutputClosedError
 
 _POLL_S = 0.2
@@ -136,7 +136,7 @@ class EmbeddedJobClient(JobClient):
         finally:
             until_done(self.close)
 
-    def _details(self) -> Any:
+    def _details(self) -> JobDetails:
         return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
 
     def collected(self, collect_id: str) -> Iterator[Any]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import float_bits, freeze
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -68,7 +69,7 @@ def _hash(array: pa.Array) -> Hashes:
         found = pc.fill_null(array, False).cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.uint64)
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         # CRC-32 and not `hash`, which differs between processes for texts.
-        texts = [repr(freeze(value)).encode() for value in array.to_pylist()]
+        texts = [repr(freeze(value)).encode() for value in pylist(array)]
         return np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(texts))
     else:
         plain = array if pa.types.is_integer(kind) else array.cast(_integer_of(kind))

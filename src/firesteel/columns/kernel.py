@@ -58,6 +58,7 @@ class KernelContext:
         call_all: Calls an asynchronous function for several rows, see `EvaluationContext`.
         emit_idle: Marks the subtask as idle (True), so that receivers do not wait for its watermarks, or as active.
         input_ms: Returns the time of the job's input, see `IdleTimer`.
+        counter: Registers a counter among the metrics of the operator, and returns what adds to it.
     """
 
     is_streaming: bool
@@ -76,6 +77,28 @@ class KernelContext:
     call_all: CallAll = no_async_calls
     emit_idle: Callable[[bool], None] = lambda is_idle: None
     input_ms: InputTime = lambda: (0.0, 0.0)
+    counter: Callable[[str], Callable[[int], None]] = lambda name: lambda count: None
+
+
+class LateRows:
+    """Counts the rows that a kernel drops as late, under the name that Flink's operators give the metric.
+
+    Args:
+        context: The environment of the kernel.
+        of: The input of an operator that counts for each of two: `left` or `right`.
+
+    Attributes:
+        count: The number of rows.
+    """
+
+    def __init__(self, context: KernelContext, of: str = "") -> None:
+        self.count = 0
+        self._add = context.counter(f"{of}NumLateRecordsDropped" if of else "numLateRecordsDropped")
+
+    def add(self, count: int) -> None:
+        """Count rows."""
+        self.count += count
+        self._add(count)
 
 
 class Kernel:

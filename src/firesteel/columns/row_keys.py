@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.cells import Array
+from firesteel.columns.pylist import pylist
 
 
 class _NotANumber(float):
@@ -57,7 +58,7 @@ NAN = _NotANumber("nan")
 
 def python_values(column: pa.Array) -> list[Any]:
     """Return the values as `to_pylist` does, with `NAN` for each NaN."""
-    values: list[Any] = column.to_pylist()
+    values: list[Any] = pylist(column)
     if not _has_floats(column.type):
         return values
     if pa.types.is_nested(column.type):
@@ -98,7 +99,7 @@ def key_column(column: pa.Array) -> pa.Array:
 def are_same(left: pa.Array, right: pa.Array) -> Array:
     """Return which values of two columns are the same in a row; NULL is the same as NULL."""
     if pa.types.is_nested(left.type) or pa.types.is_null(left.type):
-        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
+        pairs = zip(pylist(left), pylist(right), strict=True)
         return np.array([freeze(a) == freeze(b) for a, b in pairs], bool)
     found = pc.equal(key_column(left), key_column(right))
     if left.null_count or right.null_count:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
+from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import freeze, python_values
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) ->
 def hashable_values(column: pa.Array) -> list[object]:
     """Return the values in a form that Python can look up; see `freeze`."""
     if pa.types.is_nested(column.type):
-        return list(map(freeze, column.to_pylist()))
+        return list(map(freeze, pylist(column)))
     return python_values(column)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
 from firesteel.common.time import Instant
@@ -186,7 +187,7 @@ def to_python(
             Python functions receive them.
         zone: The zone of the datetimes that functions of tables get for TIMESTAMP_LTZ.
     """
-    values: list[Any] = array.to_pylist()
+    values: list[Any] = pylist(array)
     decode = _decoder(data_type, collected, zone)
     return values if decode is None else [None if value is None else decode(value) for value in values]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["release"]
 
@@ -16,6 +15,8 @@ def release() -> str:
         >>> release().split(".")[0].isdigit()
         True
     """
+    from importlib.metadata import PackageNotFoundError, version  # late import: few processes ask
+
     try:
         return version("firesteel")
     except PackageNotFoundError:  # The sources are on the path, and nothing is installed.

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.lookup_cache import LookupCache
 from firesteel.errors import FiresteelError
@@ -95,7 +96,7 @@ class KeyLookup:
         if not rows:
             return []
         columns = zip(zip(*rows, strict=True), self._types, strict=True)
-        return list(zip(*(to_arrow(values, kind).to_pylist() for values, kind in columns), strict=True))
+        return list(zip(*(pylist(to_arrow(values, kind)) for values, kind in columns), strict=True))
 
     def _with_retries(self, keys: list[Row]) -> Sequence[Sequence[Sequence[Cell]]]:
         for retry in range(self._retries.count + 1):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import Formatter, print_formatter
 from firesteel.common.table_errors import ValidationException
@@ -49,7 +50,7 @@ class KeyTexts:
     def texts(self, batch: ColumnBatch) -> list[str]:
         """Return the text of each row."""
         parts = [
-            list(map(key_formatter(kind), batch.columns[place].to_pylist()))
+            list(map(key_formatter(kind), pylist(batch.columns[place])))
             for place, kind in zip(self.places, self.types, strict=True)
         ]
         return [self.delimiter.join(values) for values in zip(*parts, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar, overload
 
@@ -37,6 +38,7 @@ from firesteel.connectors.formats.avro.schemas import AvroFormat, AvroInputForma
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.data_stream import DataStream
+from firesteel.datastream.missing_execute import hint_at_exit
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.pipeline_executor import pipeline_executor
 from firesteel.datastream.streams.spark_dataframes import elements_of
@@ -111,6 +113,7 @@ class StreamExecutionEnvironment(WithoutJava):
             merged.add_all(configuration.with_current_keys())
         environment = StreamExecutionEnvironment(merged)
         _latest[:] = [environment]
+        hint_at_exit(has_unexecuted_program, sys._getframe(1).f_globals)
         return environment
 
     # --- settings ----------------------------------------------------------------------------------------------------

@@ -108,8 +108,7 @@ class ClusterEntrypoint:
         self._resources.start()
         await self._resource_manager.start()
         await self._dispatcher.start()
-        # Start the JVM in the background, so that it is ready for the first job.
-        asyncio.get_running_loop().run_in_executor(None, self._spark.context)
+        self._spark.begin()  # so that Spark is ready for the first job
 
     async def serve_rest(self, log_directory: Path | None = None) -> str:
         """Start the REST API, store its token in the run directory and return its address.

@@ -10,6 +10,7 @@ from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.entrypoint.class_archive_training import start_making_archive
 from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
 from firesteel.spark.gateway import SparkGateway
+from firesteel.spark.java import Java
 
 _lock = threading.Lock()
 _gateways: list[SparkGateway] = []
@@ -31,6 +32,19 @@ def shared_gateway(configuration: Mapping[str, str]) -> SparkGateway:
             )
             atexit.register(_close, makes_archive=not has_executors(configuration))
         return _gateways[0]
+
+
+def start_early(configuration: Mapping[str, str]) -> Java:
+    """Start what the first job of a program will need while the program is being read, and return the Java of Spark.
+
+    Raises:
+        InvalidOptionError: an option is invalid.
+        JavaNotFoundError: Java is not installed.
+    """
+    gateway = shared_gateway(configuration)
+    if not has_executors(configuration):  # Elsewhere an application takes executors, which only a job needs.
+        gateway.begin()
+    return gateway.java
 
 
 def _close(makes_archive: bool) -> None:

@@ -18,7 +18,6 @@ from firesteel.runtime.highavailability.high_availability import HighAvailabilit
 from firesteel.runtime.internal_tls import TLS_PREFIX, InternalTls
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
 from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, cluster_secret, rpc_secret_or_new
-from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import UNSEALED, StateSeal
@@ -66,6 +65,8 @@ class Workers:
             context: Returns the SparkContext.
         """
         if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
+            from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver  # late: local Spark has none
+
             return SparkResourceManagerDriver(
                 context, self._options_of_executors(self.rpc_service), self._secret.accepted, self._seal
             )

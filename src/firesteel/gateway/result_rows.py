@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
@@ -50,7 +51,7 @@ def results_text(row_type: t.RowType, rows: Sequence[Row], form: RowFormat, time
 
 def _values(values: list[Any], kind: t.DataType) -> list[Any]:
     """Return values of a program in the form that the writers of texts expect."""
-    converted: list[object] = to_arrow(values, kind).to_pylist()
+    converted: list[object] = pylist(to_arrow(values, kind))
     return converted
 
 

@@ -11,10 +11,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.common.configuration import Configuration
+from firesteel.common.job_client import JobClient
 from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import Option
@@ -43,15 +44,19 @@ _OWN = (SQL_CLIENT_RESULT_MODE.key, SQL_CLIENT_MAX_ROWS.key, TABLE_DML_SYNC.key)
 _JOB_COLUMNS = ["job id", "job name", "status", "start time"]
 
 
+_QUERIES_KEPT = 100
+"""How many of the latest queries SHOW JOBS lists; a session at a prompt may have any number of them."""
+
 _logger = logging.getLogger(__name__)
 
 
 class SessionJob(NamedTuple):
-    """A job that an INSERT of the session has started."""
+    """A job that a statement of the session has started: an INSERT, or a query, whose rows end with its statement."""
 
-    client: Any
+    client: JobClient
     name: str
     started_ms: int
+    is_query: bool = False
 
 
 class SessionContext:
@@ -167,13 +172,22 @@ class SessionContext:
             return self._stop(statement)
         executor = executor_of(self.table_env)
         if isinstance(statement, s.Query):
-            return executor.collect(planner_of(self.table_env).resolve(statement.query), exact=True)
+            result = executor.collect(planner_of(self.table_env).resolve(statement.query), exact=True)
+            self._keep_job(result, "collect", is_query=True)
+            return result
         result = executor.execute(statement)
-        client = result.get_job_client()
-        if client is not None:
-            name = self.get(PIPELINE_NAME) or "insert-into_" + ",".join(row_type_of(result).names)
-            self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
+        if result.get_job_client() is not None:
+            self._keep_job(result, "insert-into_" + ",".join(row_type_of(result).names), is_query=False)
         return result
+
+    def _keep_job(self, result: TableResult, name: str, is_query: bool) -> None:
+        client = result.get_job_client()
+        if client is None:  # The planner knows the rows of some queries.
+            return
+        self.jobs.append(SessionJob(client, self.get(PIPELINE_NAME) or name, int(time.time() * 1000), is_query))
+        queries = [job for job in self.jobs if job.is_query]
+        if len(queries) > _QUERIES_KEPT:
+            self.jobs.remove(queries[0])
 
     def _set(self, statement: s.SetOption) -> TableResult:
         if statement.reset:

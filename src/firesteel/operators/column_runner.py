@@ -12,6 +12,7 @@ from firesteel.operators.async_calls import AsyncCalls
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.keyed import store_of
 from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
 
@@ -39,6 +40,7 @@ class ColumnRunner(Operator):
     def open(self) -> None:
         """Open the kernel with the restored state."""
         task = self.task
+        metrics = TaskMetricGroup(task.metrics, (self.name,))
         self._kernel.open(
             KernelContext(
                 not task.is_batch,
@@ -57,6 +59,7 @@ class ColumnRunner(Operator):
                 self._async_calls,
                 self.output.idle,
                 lambda: task.input_ms,
+                lambda name: metrics.counter(name).inc,
             )
         )
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType, TimestampKind
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.types import Row, RowKind
 from firesteel.operators.chain.clock import now_ms
@@ -135,4 +136,4 @@ class ColumnsToRows(Operator):
         if self._rowtime is None:
             return None
         micros = batch.columns[self._rowtime].cast(pa.int64())
-        return [MIN_TIMESTAMP if value is None else value // 1000 for value in micros.to_pylist()]
+        return [MIN_TIMESTAMP if value is None else value // 1000 for value in pylist(micros)]

@@ -72,7 +72,9 @@ _TASK = {
     "accumulateBackPressuredTimeMs": "total time in which batches have waited for slower subtasks, in milliseconds",
     "currentInputWatermark": "watermark of the input, in milliseconds since 1970",
     "currentOutputWatermark": "watermark of the output, in milliseconds since 1970",
-    "numLateRecordsDropped": "records that a window operator has dropped as late",
+    "numLateRecordsDropped": "records that an operator has dropped as late",
+    "leftNumLateRecordsDropped": "records of its left input that a window join has dropped as late",
+    "rightNumLateRecordsDropped": "records of its right input that a window join has dropped as late",
 }
 _SOURCE = {
     "pendingRecords": "records that the source has not read, as far as known after its last batch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import threading
@@ -26,7 +27,7 @@ class ProcessUsage:
     Attributes:
         cpu_cores: Number of cores of the machine.
         physical_memory: Memory of the machine in bytes.
-        free_memory: Free memory in bytes.
+        free_memory: Memory in bytes that processes can still get, with what the kernel uses for cached files.
         used_memory: Resident memory of the processes in bytes; shared pages count for each.
         cpu_time_s: CPU time of the process itself since its start in seconds.
         threads: Number of threads of the process itself.
@@ -53,11 +54,20 @@ def usage_of_this_process() -> ProcessUsage:
     return ProcessUsage(
         cpu_cores=os.cpu_count() or 1,
         physical_memory=_PAGE * os.sysconf("SC_PHYS_PAGES"),
-        free_memory=_PAGE * os.sysconf("SC_AVPHYS_PAGES"),
+        free_memory=_available_memory(),
         used_memory=_resident_memory(os.getpid()),
         cpu_time_s=time.process_time(),
         threads=threading.active_count(),
     )
+
+
+def _available_memory() -> int:
+    """Return what the kernel estimates to be available; without /proc, what nothing uses, not even cached files."""
+    with contextlib.suppress(OSError):
+        for line in (_PROC / "meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return _PAGE * os.sysconf("SC_AVPHYS_PAGES")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Java calls it application class data sharing, and since version 25 an ahead-of-time cache. There is one archive per
 Java, Spark and set of Java options, in the user's cache directory. It contains code, so it is used only if no other
 user could have written it. Java ignores an archive that is truncated, fails its checksums, or does not fit Java or the
-jars.
+jars. It computes the checksums at the first use after a start of the machine, and whenever the file has changed.
 
 Why: `docs/decisions/0022-an-archive-of-classes.md`.
 """
@@ -26,6 +26,9 @@ from firesteel.spark.java import Java
 CACHE_DIRECTORY = "XDG_CACHE_HOME"
 """The environment variable with the directory of the user's caches [~/.cache]."""
 
+VERIFY = "-XX:+VerifySharedSpaces"
+"""The option by which Java computes the checksums of its archive, in a twentieth of a second."""
+
 _CACHES_WITHOUT_BASE = 25
 """The first Java version whose archives need no base archive, which the Java runtimes in Python packages lack."""
 
@@ -34,6 +37,11 @@ _RETRY_S = 24 * 3600.0
 
 _UNUSED_S = 30 * 24 * 3600.0
 """Time after which unused archives are removed."""
+
+_NOTED_S = 24 * 3600.0
+"""How precisely the time of the last use is noted."""
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +64,33 @@ class ClassArchive:
         except OSError:
             return []
         with contextlib.suppress(OSError):
-            os.utime(self.path)  # The archive is in use.
-        return [f"-XX:{self._option}={self.path}", "-XX:+VerifySharedSpaces"]
+            if time.time() - self.path.stat().st_mtime > _NOTED_S:
+                os.utime(self.path)  # The archive is in use.
+        checks = () if self._is_verified else (VERIFY,)
+        return [f"-XX:{self._option}={self.path}", *checks]
+
+    @property
+    def _is_verified(self) -> bool:
+        """Whether Java has verified this very file since the machine was started."""
+        try:
+            return self._verified.read_text() == self._stamp()
+        except OSError:
+            return False
+
+    def note_verified(self) -> None:
+        """Note that Java has verified the archive, and uses it."""
+        with contextlib.suppress(OSError):
+            unfinished = self._verified.with_suffix(f".{os.getpid()}.unfinished")
+            unfinished.write_text(self._stamp())
+            unfinished.replace(self._verified)
+
+    def _stamp(self) -> str:
+        found = self.path.stat()
+        return f"{_BOOT.read_text()} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+    @property
+    def _verified(self) -> Path:
+        return self.path.with_suffix(".verified")
 
     def options_to_make(self, path: Path) -> list[str]:
         """Return the Java options that write an archive to a path when Java exits."""
@@ -121,6 +154,7 @@ class ClassArchive:
                 if time.time() - path.stat().st_mtime > _UNUSED_S:
                     path.unlink()
                     path.with_suffix(".lock").unlink(missing_ok=True)
+                    path.with_suffix(".verified").unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Remove the archive after Java crashed with it."""

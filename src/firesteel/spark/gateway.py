@@ -10,9 +10,8 @@ Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-import re
-import shlex
 import signal
 import struct
 import subprocess
@@ -24,47 +23,20 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.capped_file import CappedFile
-from firesteel.spark.class_archive import ClassArchive, class_archive
+from firesteel.spark.class_archive import VERIFY, ClassArchive, class_archive
 from firesteel.spark.java import Java, find_java
-from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
+from firesteel.spark.java_command import (
+    FIXED_OPTIONS,
+    JVM_OPTIONS,
+    configuration_directories,
+    java_command,
+    last_error,
+    spark_arguments,
+)
 from firesteel.spark.java_objects import release_java_objects_at_once
 from firesteel.spark.numpy_values import decide_without_pandas
 from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
-
-_OPENED_PACKAGES = [
-    "java.lang",
-    "java.lang.invoke",
-    "java.lang.reflect",
-    "java.io",
-    "java.net",
-    "java.nio",
-    "java.util",
-    "java.util.concurrent",
-    "java.util.concurrent.atomic",
-    "jdk.internal.ref",
-    "sun.nio.ch",
-    "sun.nio.cs",
-    "sun.security.action",
-    "sun.util.calendar",
-]
-_JAVA_OPTIONS = (
-    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
-    "--enable-native-access=ALL-UNNAMED",
-    "-Dio.netty.tryReflectionSetAccessible=true",
-    "-Dio.netty.allocator.type=pooled",
-    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
-)
-"""The options of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
-
-_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
-"""Options for a fast start and little CPU use, as the JVM only moves buffers and the cores are needed for Python."""
-
-_FIXED_OPTIONS = (
-    *_JVM_OPTIONS,
-    *_JAVA_OPTIONS,
-    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
-)
 
 _OWN_JAVA_OPTIONS = {
     "spark.driver.extraJavaOptions",
@@ -78,7 +50,6 @@ _OWN_JAVA_OPTIONS = {
 _CRASHES = (-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV)
 """Exit codes of a JVM that crashed."""
 
-_UNSAFE_DENIED_SINCE = 24
 BIND_ADDRESS = "spark.driver.bindAddress"
 """The address that the driver listens on."""
 
@@ -94,7 +65,7 @@ SETTINGS = {
     "spark.driver.maxResultSize": "0",
     "spark.locality.wait": "0",
     "spark.scheduler.mode": "FAIR",
-    "spark.executor.extraJavaOptions": " ".join(_JVM_OPTIONS),
+    "spark.executor.extraJavaOptions": " ".join(JVM_OPTIONS),
     "spark.python.daemon.module": "firesteel.spark.worker_daemon",
     "spark.python.worker.reuse": "true",
     "spark.python.task.killTimeout": "100ms",
@@ -103,6 +74,18 @@ SETTINGS = {
 }
 """Over TCP, each exchange between Spark and a Python worker would wait 40 ms for a delayed acknowledgement. If the
 output of a stage is lost, the whole batch must run again, so that all slots return to the version before it."""
+
+_PLAIN_SETTINGS = SETTINGS.keys() | {
+    BIND_ADDRESS,
+    CORES,
+    "spark.authenticate",
+    "spark.driver.extraJavaOptions",
+    "spark.driver.host",
+    "spark.driver.memory",
+    "spark.local.dir",
+    "spark.master",
+}
+"""Settings that need nothing of SparkSubmit."""
 
 _LONGEST_SOCKET_DIRECTORY = 60
 """Paths of Unix sockets are limited to about 100 characters."""
@@ -128,7 +111,7 @@ class SparkGateway:
         self.java: Java = find_java()
         self.archive = archive_for(self.java)
         self._archive_to = archive_to
-        self._has_archive = False
+        self._archive_used: list[str] = []
         self._temporary = TemporaryDirectory("spark", temporary)
         self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
@@ -138,6 +121,7 @@ class SparkGateway:
         self._log = Path(self._directory) / "jvm.log"
         self._context: Any = None
         self._was_asked = False
+        self._early_error: Exception | None = None
         self._lock = threading.Lock()
         self._process = self._start()
         self._cap = CappedFile(self._log)
@@ -146,20 +130,9 @@ class SparkGateway:
     def _start(self) -> subprocess.Popen[bytes]:
         home = _package_directory("pyspark")
         command = [
-            self.java.executable,
-            "-cp",
-            os.pathsep.join([*_configuration_directories(home), f"{home}/jars/*"]),
-            f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
-            *_FIXED_OPTIONS,
-            f"-Djava.io.tmpdir={self._directory}",
-            f"-XX:ErrorFile={self._directory}/java_error.log",
+            *java_command(self.java, home, self._directory, self._settings),
             *self._archive_options(),
-            *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
-            f"@{self._java_options()}",
-            "org.apache.spark.deploy.SparkSubmit",
-            *("--properties-file", self._properties()),
-            "--load-spark-defaults",
-            "pyspark-shell",
+            *spark_arguments(self._settings, self._directory, self._needs_submit(home)),
         ]
         environment = dict(python_environment(), SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
         # Spark's UI has no option for the address that it listens on.
@@ -171,23 +144,32 @@ class SparkGateway:
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
 
+    def _needs_submit(self, home: str) -> bool:
+        """Return whether there is something for SparkSubmit to do: see `java_command`.
+
+        An archive is made with it, so that it holds the classes of both ways.
+        """
+        is_local = self._settings["spark.master"].startswith("local[")
+        is_plain = is_local and self._settings.keys() <= _PLAIN_SETTINGS and not configuration_directories(home)
+        return self._archive_to is not None or not is_plain
+
     def _archive_options(self) -> list[str]:
         if self.archive is None:
             return []
         if self._archive_to is not None:
             return self.archive.options_to_make(self._archive_to)
-        options = self.archive.options()
-        self._has_archive = bool(options)
-        return options
+        self._archive_used = self.archive.options()
+        return self._archive_used
 
-    def _java_options(self) -> str:
-        """Write the user's Java options, which may hold passwords, to an argument file and return its path."""
-        options = shlex.split(self._settings.get("spark.driver.extraJavaOptions", ""))
-        return write_private_file(Path(self._directory) / "java.options", java_arguments(options))
+    def begin(self) -> None:
+        """Make the SparkContext in the background, as soon as the JVM answers, for a program that will need it."""
+        threading.Thread(target=self._begin, name="spark-start", daemon=True).start()
 
-    def _properties(self) -> str:
-        """Write Spark's settings to a file and return its path: command lines are visible to all users."""
-        return write_private_file(Path(self._directory) / "spark.properties", java_properties(self._settings))
+    def _begin(self) -> None:
+        try:
+            self.context()
+        except Exception as error:  # The first job raises it.
+            self._early_error = error
 
     def context(self) -> Any:
         """Return the SparkContext; wait for the JVM, and start a new one if it is gone since the last call.
@@ -196,6 +178,9 @@ class SparkGateway:
             SparkStartError: the JVM ended or did not answer in time.
         """
         with self._lock:
+            if self._early_error is not None:
+                error, self._early_error = self._early_error, None
+                raise error
             if self._was_asked and self._process.poll() is not None:
                 self._start_again()
             self._was_asked = True
@@ -218,15 +203,17 @@ class SparkGateway:
             self.archive.discard()
             self._start_again()
             self._connect()
-        self._discard_broken_archive()
+        self._judge_archive()
 
-    def _discard_broken_archive(self) -> None:
-        """Remove an archive that Java ignored although no user setting explains it."""
-        if self.archive is None or not self._has_archive or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
+    def _judge_archive(self) -> None:
+        """Remove an archive that Java ignored although no user setting explains it; note that another is intact."""
+        if self.archive is None or not self._archive_used or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
             return
         with contextlib.suppress(OSError):
             if str(self.archive.path) not in Path(f"/proc/{self._process.pid}/maps").read_text():
                 self.archive.discard()
+            elif VERIFY in self._archive_used:
+                self.archive.note_verified()
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
@@ -235,7 +222,7 @@ class SparkGateway:
                 raise SparkStartError(f"Java ended with code {self._process.returncode}: {self.log_tail()}")
             if time.monotonic() > deadline:
                 raise SparkStartError(f"no answer after {_START_TIMEOUT_S} s: {self.log_tail()}")
-            time.sleep(0.01)
+            time.sleep(0.002)
         data = self._connection_file.read_bytes()
         port, length = struct.unpack(">ii", data[:8])
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
@@ -262,8 +249,7 @@ class SparkGateway:
     def log_tail(self) -> str:
         """Return the last error in the JVM's log, else its last line."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
-        return (errors or lines or ["it wrote nothing"])[-1].strip()
+        return last_error(lines)
 
     @property
     def wants_archive(self) -> bool:
@@ -285,6 +271,8 @@ class SparkGateway:
 
     def close(self) -> None:
         """Kill the JVM and remove its files."""
+        if self._lock.locked():  # A context is being made, for a program that ends without a job: Py4J would complain.
+            logging.disable()
         self._end()
         self._cap.close()
         self._temporary.remove()
@@ -331,7 +319,7 @@ def archive_for(java: Java) -> ClassArchive | None:
     Java creates none if a directory with files is on its class path.
     """
     home = _package_directory("pyspark")
-    return None if _configuration_directories(home) else class_archive(java, Path(home, "jars"), _FIXED_OPTIONS)
+    return None if configuration_directories(home) else class_archive(java, Path(home, "jars"), FIXED_OPTIONS)
 
 
 def python_environment() -> dict[str, str]:
@@ -347,9 +335,3 @@ def _package_directory(package: str) -> str:
     if spec is None or not spec.submodule_search_locations:
         raise SparkStartError(f"the package {package} is not installed")
     return str(spec.submodule_search_locations[0])
-
-
-def _configuration_directories(home: str) -> list[str]:
-    """Return the directories where Spark looks for its configuration files."""
-    directory = os.environ.get("SPARK_CONF_DIR", f"{home}/conf")
-    return [directory] if Path(directory).is_dir() else []

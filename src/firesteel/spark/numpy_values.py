@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-_IS: dict[str, Callable[[object], bool]] = {
-    "NumpyScalarConverter": lambda value: isinstance(value, np.generic),
-    "NumpyArrayConverter": lambda value: isinstance(value, np.ndarray) and value.ndim == 1,
-}
-"""PySpark's converter -> whether it converts a value."""
+
+def _is_scalar(value: object) -> bool:
+    return "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic)
+
+
+def _is_vector(value: object) -> bool:
+    if "numpy" not in sys.modules or not isinstance(value, sys.modules["numpy"].ndarray):
+        return False
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]] = value
+    return array.ndim == 1
+
+
+_IS: dict[str, Callable[[object], bool]] = {"NumpyScalarConverter": _is_scalar, "NumpyArrayConverter": _is_vector}
+"""PySpark's converter -> whether it converts a value. There is none to convert until a program has imported NumPy."""
 
 
 class _Converter(Protocol):

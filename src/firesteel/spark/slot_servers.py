@@ -65,6 +65,11 @@ class SlotServer:
         """End the server and its slot processes in the background."""
         threading.Thread(target=self.end, name="slot-server-end", daemon=True).start()
 
+    def kill(self) -> None:
+        """End a server without slot processes at once."""
+        self._process.kill()
+        self._process.wait()
+
     def end(self) -> None:
         """End the server and its slot processes, and wait for it."""
         assert self._process.stdin is not None
@@ -126,4 +131,4 @@ def _end_spare() -> None:
         _is_exiting = True
         spare, _spare = _spare, None
     if spare is not None:
-        spare.end()
+        spare.kill()

@@ -14,6 +14,7 @@ import sys
 
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.parent_process import die_with_parent
+from firesteel.operators.chain import factory, fusion  # noqa: F401 - for the slot processes
 from firesteel.task import slot_process
 from firesteel.task.preloading import import_modules
 

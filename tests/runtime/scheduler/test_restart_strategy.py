@@ -74,6 +74,17 @@ def test_failures_within_the_present_delay_count_as_one() -> None:  # Q06
     assert after_failures(strategy, 11) == [False]
 
 
+def test_each_failure_after_an_early_restart_counts() -> None:
+    strategy = ExponentialDelayRestartStrategy(10, 10, 2, jitter=0.1, attempts=3, random_=lambda: 0.0)
+    now_s, restarts = 0.0, 0
+    strategy.notify_failure(now_s)
+    while strategy.can_restart():
+        restarts += 1
+        now_s += strategy.backoff_s() + 0.01
+        strategy.notify_failure(now_s)
+    assert restarts == 3
+
+
 def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
     with pytest.raises(InvalidOptionError, match=r"'sometimes' is unknown; allowed: none, .*fixed-delay"):
         restart_strategy({"restart-strategy.type": "sometimes"})

@@ -20,6 +20,7 @@ from firesteel.columns.functions.function import CallSite, Column, Function, Ker
 from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
 from firesteel.columns.functions.nested_casts import nested_cast
 from firesteel.columns.functions.time_zones import to_instant, to_local
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_families import BYTES, STRINGS, TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import cast_formatter
@@ -90,7 +91,7 @@ def _try(cast: Cast, array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _each(function: Callable[[Any], Any], target: t.DataType) -> Cast:
     wanted = arrow_type(target)
-    return lambda array: pa.array([None if v is None else function(v) for v in array.to_pylist()], wanted)
+    return lambda array: pa.array([None if v is None else function(v) for v in pylist(array)], wanted)
 
 
 def _same(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:

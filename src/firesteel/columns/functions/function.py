@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Literal, Rex
 from firesteel.columns.values import arrow_type
 
@@ -133,7 +134,7 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
 def _rows(columns: list[Column], length: int) -> Iterable[tuple[Any, ...]]:
     if not columns:
         return [()] * length
-    lists = [[c.as_py()] * length if isinstance(c, pa.Scalar) else c.to_pylist() for c in columns]
+    lists = [[c.as_py()] * length if isinstance(c, pa.Scalar) else pylist(c) for c in columns]
     return zip(*lists, strict=True)
 
 

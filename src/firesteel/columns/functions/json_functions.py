@@ -34,6 +34,7 @@ from firesteel.columns.functions.function_errors import FunctionError, cannot_ap
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text, quote
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Call, constant
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_text import type_text
@@ -323,7 +324,7 @@ def _json_string(call: CallSite) -> Kernel:
         if isinstance(column, pa.Scalar):
             value = column.as_py()
             return pa.scalar(None if value is None else write(value), pa.string())
-        return pa.array([None if value is None else write(value) for value in column.to_pylist()], pa.string())
+        return pa.array([None if value is None else write(value) for value in pylist(column)], pa.string())
 
     return kernel
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.value_text import map_types
 from firesteel.columns.values import arrow_type
 
@@ -31,14 +32,14 @@ def nested_cast(source: Any, target: Any, part_cast: Callable[[t.DataType, t.Dat
         (key, item), (new_key, new_item) = map_types(source), map_types(target)
         rebuild = _map_cast(_values(key, new_key, part_cast), _values(item, new_item, part_cast))
     wanted = arrow_type(target)
-    return lambda array: pa.array(rebuild(array.to_pylist()), wanted)
+    return lambda array: pa.array(rebuild(pylist(array)), wanted)
 
 
 def _values(
     source: t.DataType, target: t.DataType, part_cast: Callable[[t.DataType, t.DataType], Cast]
 ) -> Callable[[list[Any]], list[Any]]:
     cast, kind = part_cast(source, target), arrow_type(source)
-    return lambda values: cast(pa.array(values, kind)).to_pylist()
+    return lambda values: pylist(cast(pa.array(values, kind)))
 
 
 def _array_cast(elements: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:

@@ -12,6 +12,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.functions.accumulators import State
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import UserFunction
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.value_text import session_zone
@@ -77,13 +78,13 @@ class _BuiltIn:
 def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[object]:
     if not indexes:
         return [()] * batch.length
-    return list(zip(*(batch.columns[i].to_pylist() for i in indexes), strict=True))
+    return list(zip(*(pylist(batch.columns[i]) for i in indexes), strict=True))
 
 
 def _filtered(rows: list[Cell], batch: ColumnBatch, plan: CallPlan) -> list[Cell]:
     if plan.condition is None:
         return rows
-    marks = batch.columns[plan.condition].to_pylist()
+    marks = pylist(batch.columns[plan.condition])
     return [row if mark else None for row, mark in zip(rows, marks, strict=True)]
 
 
@@ -230,7 +231,7 @@ class UserAggregate:
 
     def value(self, state: State) -> object:
         """Return the result of `get_value` as Arrow represents it."""
-        return to_arrow([self._function.get_value(state[0])], self._plan.type).to_pylist()[0]
+        return pylist(to_arrow([self._function.get_value(state[0])], self._plan.type))[0]
 
     def rows(self, state: State) -> list[tuple[Cell, ...]]:
         """Return the rows that `emit_value` yields."""
@@ -240,7 +241,7 @@ class UserAggregate:
             row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,)
             for row in all_of(self._function.emit_value(state[0]) or ())
         ]
-        columns = [to_arrow([list(row)[i] for row in rows], t).to_pylist() for i, t in enumerate(types)]
+        columns = [pylist(to_arrow([list(row)[i] for row in rows], t)) for i, t in enumerate(types)]
         return list(zip(*columns, strict=True))
 
 
@@ -267,7 +268,7 @@ class _PandasAggregate(_Buffered):
         import pandas as pd
 
         columns = [pd.Series([row[i] for row in state]) for i in range(len(self._types))]
-        return to_arrow([self._function.eval(*columns)], self._plan.type).to_pylist()[0]
+        return pylist(to_arrow([self._function.eval(*columns)], self._plan.type))[0]
 
 
 def aggregate_call(plan: CallPlan, input_types: tuple[DataType, ...], retracts: bool, context: KernelContext) -> _Call:

@@ -174,8 +174,8 @@ class CompleteJoin:
 
     def join_counted(self, sides: tuple[Iterable[ColumnBatch], Iterable[ColumnBatch]], rows: tuple[int, int]) -> None:
         """Emit the joined rows of sides with known numbers of rows; one of them is read batch by batch."""
-        # A semi join emits rows of the left side, each at most once, so it searches with these.
-        build = 1 if self._plan.is_semi or rows[1] <= rows[0] else 0
+        # NOT IN asks first whether a row of the right side has NULL.
+        build = 1 if self._plan.null_aware or rows[1] <= rows[0] else 0
         indexed = self.indexed(build, sides[build])
         # Each exchange divides batches by the parallelism; small ones cost more than their rows.
         for batch in merged(sides[1 - build], PAIRS):
@@ -191,7 +191,7 @@ class IndexedSide:
     """All rows of one side of a join, which those of the other one search.
 
     Args:
-        plan: The plan of the join; that of a semi join needs the right side.
+        plan: The plan of the join; NOT IN needs the right side.
         matcher: Finds pairs of rows.
         emit: Takes the joined rows.
         side: The number of the side.
@@ -222,22 +222,33 @@ class IndexedSide:
     def search(self, batch: ColumnBatch) -> None:
         """Emit what the join makes of rows of the other side."""
         rows, nulls = self._by_key(self._probe, batch)
-        if self._plan.is_semi:
+        if self._plan.is_semi and self._probe == 0:
             self._emit_semi(rows, nulls)
+            return
+        if self._plan.is_semi:
+            for found in self._matcher.matches(1, rows, self._matcher.hashes(1, rows), self._index):
+                self._matched[found.run][found.others] = True
             return
         self._emit_pairs(rows)
         if self._plan.outer[self._probe]:
             self._emit_padded(self._probe, nulls)
 
     def end(self) -> None:
-        """Emit the rows that no row of the other side has matched, if the join is an outer one of this side."""
-        side = 1 - self._probe
-        if self._plan.is_semi or not self._plan.outer[side]:
-            return
+        """Emit what is known of the indexed rows at the end only: which of them no row of the other side matches."""
+        side, is_semi = 1 - self._probe, self._plan.kind == "SEMI"
+        if self._plan.is_semi and side == 0:
+            for rows in self._indexed_rows(matched=is_semi):
+                self._emit(rows)
+        elif not self._plan.is_semi and self._plan.outer[side]:
+            for rows in self._indexed_rows(matched=False):
+                self._emit_padded(side, rows)
+
+    def _indexed_rows(self, *, matched: bool) -> Iterator[ColumnBatch]:
+        """Yield the indexed rows with a match, or those without one, among them those with NULL in their key."""
         for run, found in zip(self._index.runs(), self._matched, strict=True):
-            self._emit_padded(side, run.rows.filter(~found))
-        for nulls in self._without_key:
-            self._emit_padded(side, nulls)
+            yield run.rows.filter(found if matched else ~found)
+        if not matched:
+            yield from self._without_key
 
     def _by_key(self, side: int, batch: ColumnBatch) -> tuple[ColumnBatch, ColumnBatch]:
         """Return the rows without a NULL in their key, and those with one."""

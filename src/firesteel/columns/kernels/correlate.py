@@ -13,6 +13,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_filter, compile_rex
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Rex, UserFunction
 from firesteel.columns.rows import (
     DELETE,
@@ -108,7 +109,7 @@ class Correlate(PlannedKernel[CorrelateFactory]):
         columns = [operand(batch) for operand in self._operands]
         if isinstance(plan.function, str):
             with_ordinality = plan.function.endswith("ORDINALITY")
-            return [_unnest(value, len(self._results), with_ordinality) for value in columns[0].to_pylist()]
+            return [_unnest(value, len(self._results), with_ordinality) for value in pylist(columns[0])]
         values = [to_python(c, o.type, zone=self._zone) for c, o in zip(columns, plan.operands, strict=True)]
         calls = zip(*values, strict=True) if values else [()] * batch.length
         return [self._rows(plan.function.eval(*arguments)) for arguments in calls]
@@ -125,7 +126,7 @@ class Correlate(PlannedKernel[CorrelateFactory]):
         ):
             results = [results]
         tuples = [_as_tuple(result, len(kinds)) for result in all_of(results)]
-        columns = [to_arrow([row[i] for row in tuples], kind).to_pylist() for i, kind in enumerate(kinds)]
+        columns = [pylist(to_arrow([row[i] for row in tuples], kind)) for i, kind in enumerate(kinds)]
         return list(zip(*columns, strict=True))
 
 
@@ -205,7 +206,7 @@ class LookupJoin(PlannedKernel[LookupJoinFactory]):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit each row joined with the rows found for its key."""
         plan = self._plan
-        keys = list(zip(*(batch.columns[i].to_pylist() for i in plan.keys), strict=True))
+        keys = list(zip(*(pylist(batch.columns[i]) for i in plan.keys), strict=True))
         distinct = [key for key in dict.fromkeys(keys) if None not in key]
         found = dict(zip(distinct, plan.lookup(distinct), strict=True))
         nulls = (None,) * len(plan.result_types)

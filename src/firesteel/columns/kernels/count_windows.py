@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import RowOutput, keys_of
 from firesteel.columns.values import arrow_type
 
@@ -46,7 +47,7 @@ class CountWindows(Kernel):
         assert window is not None
         slide = window.step or window.size
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
+        originals = [pylist(batch.columns[k]) for k in self._plan.keys]
         values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
         for key, original, row in zip(keys, values, self._aggregates.arguments(batch), strict=True):
             count, kept = self._table.data.get(key, (0, []))

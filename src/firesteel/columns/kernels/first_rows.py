@@ -9,7 +9,7 @@ from itertools import count
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import INSERT, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -48,6 +48,7 @@ class FirstRow(TimedKernel):
         super().open(context)
         self._table = expiring_table(context, "row")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        self._late = LateRows(context)
         self._number = count()
         self._waiting = [(first[0], next(self._number), key) for key, first in self._table.data.items() if first]
         heapify(self._waiting)
@@ -57,6 +58,7 @@ class FirstRow(TimedKernel):
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         for key, time, row in zip(keys, times_of(batch.columns[self._plan.time]), rows_of(batch), strict=True):
             if time is None or time < self._watermark:
+                self._late.add(time is not None)
                 continue
             first = self._table.data.get(key)
             if first is None or (first != _EMITTED and time < first[0]):

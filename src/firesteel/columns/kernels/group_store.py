@@ -13,6 +13,7 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import Row, keys_of
 
 _LEAST = 1024
@@ -75,7 +76,7 @@ class GroupStore:
 
     def _values_of(self, rows: ColumnBatch) -> list[object]:
         """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""
-        columns: list[list[Cell]] = [rows.columns[key].to_pylist() for key in self._keys]
+        columns: list[list[Cell]] = [pylist(rows.columns[key]) for key in self._keys]
         if len(columns) == 1:
             return columns[0]
         return list(zip(*columns, strict=True)) if columns else [()] * rows.length

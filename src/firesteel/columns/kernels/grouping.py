@@ -12,6 +12,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import ExpiringTable, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import RowOutput, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 
@@ -43,7 +44,7 @@ class Grouping(Kernel):
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
         if not any(pa.types.is_nested(batch.columns[k].type) for k in self._plan.keys):
             return keys, [key[1:] for key in keys]
-        return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
+        return keys, list(zip(*(pylist(batch.columns[k]) for k in self._plan.keys), strict=True))
 
     def _entries(self, batch: ColumnBatch) -> Iterable[Cell]:
         keys, originals = self._keys(batch)

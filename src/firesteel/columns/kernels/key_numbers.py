@@ -11,6 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import freeze, key_column
 from firesteel.columns.rows import hashable_values
 
@@ -57,4 +58,4 @@ def comparable(column: pa.Array) -> pa.Array:
     if not (pa.types.is_nested(column.type) or pa.types.is_null(column.type)):
         return key_column(column)
     codes: dict[object, int] = {}
-    return pa.array([codes.setdefault(freeze(value), len(codes)) for value in column.to_pylist()], pa.int64())
+    return pa.array([codes.setdefault(freeze(value), len(codes)) for value in pylist(column)], pa.int64())

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import MAX_LENGTH, BinaryType, CharType, DataType, VarBinaryType, VarCharType
 from firesteel.columns.kernel import Kernel, PlannedKernel
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.common.options.table_options import TABLE_TYPE_LENGTH_ENFORCER
 
@@ -67,7 +68,7 @@ def _fitted(column: pa.Array, kind: Sized) -> pa.Array:
         cut = pc.utf8_slice_codeunits(column, 0, kind.length)
         return pc.utf8_rpad(cut, kind.length) if isinstance(kind, CharType) else cut
     width = kind.length if isinstance(kind, BinaryType) else 0
-    values = [None if value is None else value[: kind.length].ljust(width, b"\0") for value in column.to_pylist()]
+    values = [None if value is None else value[: kind.length].ljust(width, b"\0") for value in pylist(column)]
     return pa.array(values, column.type)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
@@ -74,6 +74,7 @@ class Match(TimedKernel):
             self._await_end(key, rows[0][0])
         self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
+        self._late = LateRows(context)
         self._key = row_key(plan.order)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
@@ -89,6 +90,8 @@ class Match(TimedKernel):
             elif time is not None and time > self._watermark:
                 self._append(self._waiting, key, [(time, row)])
                 self._due.add(time, key)
+            elif time is not None:
+                self._late.add(1)
         self._output.flush()
 
     def _append(self, table: StateTable, key: Row, entries: list[Cell]) -> None:

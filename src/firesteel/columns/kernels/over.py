@@ -10,7 +10,7 @@ from itertools import count
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
 from firesteel.columns.kernels.bounded_over import BoundedOver
 from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.due_keys import DueKeys
@@ -78,6 +78,7 @@ class Over(TimedKernel):
         low = plan.frame.low if has_ends else None
         self._ends = None if low is None else _RangeEnds(context.table("ends"), -low)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
+        self._late = LateRows(context)
 
     def close(self) -> None:
         """Close the functions."""
@@ -104,6 +105,8 @@ class Over(TimedKernel):
                 self._wait(key, waiting[-1:])
                 if self._ends is not None:
                     self._ends.extend(key, time)
+            else:
+                self._late.add(1)
         if at_once:
             self._output.flush()
 

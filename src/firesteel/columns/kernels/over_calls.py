@@ -13,6 +13,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.row_order import Order
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import Row
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class OverCall:
 
     def arguments(self, batch: ColumnBatch) -> list[Cell]:
         """Return the argument values of each row."""
-        columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
+        columns = [pylist(batch.columns[i]) for i in self.call.arguments]
         return list(zip(*columns, strict=True)) if columns else [()] * batch.length
 
     def results(self, entries: list[Entry], start: int, kept: object) -> tuple[list[Cell], Cell]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MIN_WATERMARK, KernelContext, TimedKernel
+from firesteel.columns.kernel import MIN_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import fields_of
@@ -119,6 +119,7 @@ class OverColumns(TimedKernel):
         self._past = PastRows(tuple(range(self._width)), kept, context)
         if self._is_range and self._reach is not None:
             self._ends = PartitionEnds(plan.partition, self._reach, context)
+        self._late = LateRows(context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped."""
@@ -129,6 +130,7 @@ class OverColumns(TimedKernel):
             behind = np.flatnonzero(is_late)
             numbers = self._past.find(batch.take(behind), self._plan.partition)
             is_late[behind] = times[behind] <= self._past.lasts(numbers)
+        self._late.add(int(is_late.sum()))
         batch, times = batch.filter(~is_late), times[~is_late]
         self._waiting.add(batch, times)
         if self._ends is not None:

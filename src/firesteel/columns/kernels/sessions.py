@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import fields_of, fold, load, repeated, results
@@ -41,10 +41,10 @@ class _Sessions(TimedKernel):
         self._window = window
         self._keys = keys
         self._now = 0
-        self.late_rows = 0
 
     def _open(self, keys: tuple[int, ...], merge: Merge | None = None) -> None:
         self._rows = SessionRows(self._window, keys, self.context, merge)
+        self.late = LateRows(self.context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add rows to the sessions; late ones are dropped."""
@@ -54,7 +54,7 @@ class _Sessions(TimedKernel):
         times = window.clock.local(self._instants(batch))
         is_late = window.clock.timers(times + window.size - 1) <= self._watermark
         if batch.length:
-            self.late_rows += self._rows.add(self._waiting(batch), times, is_late)
+            self.late.add(self._rows.add(self._waiting(batch), times, is_late))
 
     def _instants(self, batch: ColumnBatch) -> Array:
         if self._window.is_rowtime:

@@ -21,7 +21,7 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
@@ -190,6 +190,7 @@ class SlicedWindows(_Windows):
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
+        self._late = LateRows(context)
         self._log = RowLog(context.table("slices"))
         for end in self._log.buckets():
             length = sum(segment.length for segment in self._log.rows(end))
@@ -215,7 +216,9 @@ class SlicedWindows(_Windows):
         """Add partial results; those of slices all of whose windows have ended are dropped as late."""
         ends = batch.columns[self._width].to_numpy()
         for end in np.unique(ends).tolist():
-            if not self._plan.is_over(end, self._watermark):
+            if self._plan.is_over(end, self._watermark):
+                self._late.add(int((ends == end).sum()))
+            else:
                 self._add(end, batch if len(ends) and (ends == end).all() else batch.filter(ends == end))
 
     def _add(self, end: int, rows: ColumnBatch) -> None:

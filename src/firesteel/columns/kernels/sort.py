@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.bounded_sort import BoundedSort
 from firesteel.columns.kernels.row_order import Order, sorted_places
 from firesteel.columns.kernels.waiting_rows import WaitingRows
@@ -65,6 +65,7 @@ class TimeSort(TimedKernel):
     def open(self, context: KernelContext) -> None:
         """Restore the rows that wait."""
         super().open(context)
+        self._late = LateRows(context)
         self._waiting = WaitingRows((), context)
         self._take_over_rows()
 
@@ -86,6 +87,7 @@ class TimeSort(TimedKernel):
         times = millis_of(batch.columns[self._plan.time])
         in_time = times > self._watermark
         self._waiting.add(batch.filter(in_time), times[in_time])
+        self._late.add(batch.length - int(in_time.sum()))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark."""

@@ -16,6 +16,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.decimal_words import WORDS, decimals_of, from_int64, rounded, words_of
 from firesteel.columns.functions.accumulators import WIDE, State
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.pylist import pylist
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
@@ -136,7 +137,7 @@ class VectorDecimalExtreme(VectorCall):
 
     def store(self, fields: Fields) -> list[State]:
         """Return the extreme of each group as state, None if the group has none."""
-        return [[value] for value in self.column(*self.results(fields)).to_pylist()]
+        return [[value] for value in pylist(self.column(*self.results(fields)))]
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the extremes as `WORDS`, and a mask of the groups without one."""

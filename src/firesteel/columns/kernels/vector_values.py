@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import signs_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class VectorValue(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row, None if it does not count."""
-        values = objects(batch.columns[self.plan.arguments[0]].to_pylist())
+        values = objects(pylist(batch.columns[self.plan.arguments[0]]))
         values[~self._valid(batch)] = None
         return [values]
 
@@ -124,7 +125,7 @@ class VectorStates(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the arguments of each row, None if it does not count."""
-        columns = [batch.columns[index].to_pylist() for index in self.plan.arguments]
+        columns = [pylist(batch.columns[index]) for index in self.plan.arguments]
         rows = objects(list(zip(*columns, strict=True)) if columns else [()] * batch.length)
         if self.plan.condition is not None:
             is_chosen = pc.fill_null(batch.columns[self.plan.condition], False).to_numpy(zero_copy_only=False)

@@ -10,7 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.count_windows import CountWindows
@@ -20,6 +20,7 @@ from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.kernels.window_results import Ended, WindowResults
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import is_retraction, keys_of, kinds_list
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import IN_UTC, WindowClock, WindowSource
@@ -79,13 +80,13 @@ class WindowAggregate(TimedKernel):
         self._plan = plan
         self._in_event_time = plan.is_rowtime
         self._clock = plan.clock
-        self.late_rows = 0
 
     def open(self, context: KernelContext) -> None:
         """Open the functions, and index the restored windows by their end."""
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
+        self.late = LateRows(context)
         self._table = context.table("windows")
         self._by_end: dict[int, set[Cell]] = defaultdict(set)
         for entry in self._table.data:
@@ -131,25 +132,28 @@ class WindowAggregate(TimedKernel):
                 times = np.full(batch.length, self.context.now_ms(), np.int64)
             rows, starts, ends = assign(plan.window, self._clock.local(times))
         late = self._clock.timers(ends - 1) <= self._watermark if self._in_event_time else np.zeros(len(ends), bool)
+        dropped = 0
         if late.any():
+            # As in Flink, a row is dropped if it is too late for all of its windows.
+            dropped = len(np.setdiff1d(rows[late], rows[~late]))
             rows, starts, ends = rows[~late], starts[~late], ends[~late]
         if not vectors.add(batch, rows, starts, ends):
             return False
-        self.late_rows += int(late.sum())
+        self.late.add(dropped)
         return True
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
+        originals = [pylist(batch.columns[k]) for k in self._plan.keys]
         values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
         arguments = self._aggregates.arguments(batch)
         rows = zip(keys, values, self._windows(batch), kinds_list(batch), arguments, strict=True)
         for key, original, windows, kind, row in rows:
-            for start, end in windows:
-                if self._in_event_time and self._is_over(end, self._watermark):
-                    self.late_rows += 1
-                else:
-                    self._add(key, original, start, end, kind, row)
+            open_windows = [window for window in windows if not self._is_late(window[1])]
+            for start, end in open_windows:
+                self._add(key, original, start, end, kind, row)
+            if windows and not open_windows:
+                self.late.add(1)
 
     def _windows(self, batch: ColumnBatch) -> list[list[tuple[int, int]]]:
         plan = self._plan
@@ -174,6 +178,9 @@ class WindowAggregate(TimedKernel):
                 windows = known[time] = plan.window.windows(time)
             found.append(windows)
         return found
+
+    def _is_late(self, end: int) -> bool:
+        return self._in_event_time and self._is_over(end, self._watermark)
 
     def _is_over(self, end: int, until: int) -> bool:
         """Return whether a window with this end has ended at an instant (ms)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, merged
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.column_joins import CompleteJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_log import RowLog
@@ -52,6 +52,7 @@ class WindowJoin(TimedKernel):
         """Compile the condition and open the state."""
         super().open(context)
         self._join = CompleteJoin(self._plan.join, context)
+        self._late = LateRows(context, "left"), LateRows(context, "right")
         self._sides = (RowLog(context.table("left")), RowLog(context.table("right")))
 
     def close(self) -> None:
@@ -64,7 +65,9 @@ class WindowJoin(TimedKernel):
         batch = batch.without_nulls(column)
         ends = millis_of(batch.columns[column])
         groups = key_groups(batch, self._plan.join.keys[index], self.context.max_parallelism)
-        for end in np.unique(ends[self._plan.clock.timers(ends - 1) > self._watermark]).tolist():
+        is_early = self._plan.clock.timers(ends - 1) > self._watermark
+        self._late[index].add(len(ends) - int(is_early.sum()))
+        for end in np.unique(ends[is_early]).tolist():
             is_due = np.flatnonzero(ends == end)
             self._sides[index].append(batch.take(is_due), groups[is_due], end)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.row_ranks import partitions_of, ranked, ranks
 from firesteel.columns.kernels.time_queue import TimedRows
 from firesteel.columns.kernels.waiting_rows import WaitingRows
@@ -39,6 +39,7 @@ class WindowRank(TimedKernel):
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
+        self._late = LateRows(context)
         self._waiting = WaitingRows(self._plan.partition, context)
         self._take_former(context)
 
@@ -62,6 +63,7 @@ class WindowRank(TimedKernel):
         timers = self._plan.clock.timers(millis_of(rows.columns[self._end]) - 1)
         is_early = timers > self._watermark
         self._waiting.add(rows.filter(is_early), timers[is_early])
+        self._late.add(rows.length - int(is_early.sum()))
 
     def _best(self, waiting: TimedRows) -> Array:
         """Return the places of rows that may be in a result."""

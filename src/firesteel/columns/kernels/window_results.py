@@ -15,6 +15,7 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import load, results
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.windows import US
+from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import RowOutput, batch_of
 from firesteel.columns.values import arrow_type
 
@@ -75,7 +76,7 @@ class WindowResults:
         """Emit the rows that a table aggregate function has for windows."""
         output = RowOutput(self._types, self._context.emit)
         for values, accumulators, start, end in ended:
-            times = [column.to_pylist()[0] for column in self._properties(np.array([start]), np.array([end]))]
+            times = [pylist(column)[0] for column in self._properties(np.array([start]), np.array([end]))]
             output.extend((*values, *row, *times) for row in self._aggregates.rows(accumulators))
         output.flush()
 

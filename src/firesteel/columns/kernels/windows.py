@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.cells import Array
+from firesteel.columns.pylist import pylist
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 US = 1000
@@ -49,7 +50,7 @@ class WindowPlan:
 def times_of(column: pa.Array) -> list[int | None]:
     """Return timestamps in milliseconds."""
     # Floor division, which also rounds times before 1970 down.
-    values = column.cast(pa.int64()).to_pylist()
+    values = pylist(column.cast(pa.int64()))
     return [None if value is None else value // US for value in values]
 
 

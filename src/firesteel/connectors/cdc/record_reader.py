@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.pylist import pylist
 from firesteel.connectors.cdc.debezium import ChangeRecord, DebeziumDeserializationSchema, Fields
 from firesteel.connectors.cdc.record_values import RecordColumn
 from firesteel.connectors.cdc.splits import is_log
@@ -83,7 +84,7 @@ def _rows(table: RecordTable, batch: ColumnBatch, is_snapshot: bool) -> Iterator
     values = [one.encode(array) for one, array in zip(table.columns, batch.columns, strict=False)]
     rows = zip(*values, strict=True) if values else iter([()] * batch.length)
     kinds = [Kind.INSERT] * batch.length if batch.kinds is None else [Kind(kind) for kind in batch.kinds.tolist()]
-    times = [micros // 1000 for micros in pc.cast(batch.columns[-1], pa.int64()).to_pylist()]
+    times = [micros // 1000 for micros in pylist(pc.cast(batch.columns[-1], pa.int64()))]
     for kind, row, ms in zip(kinds, rows, times, strict=True):
         source = {**table.source, "ts_ms": ms, "snapshot": "true" if is_snapshot else "false"}
         yield kind, dict(zip(names, row, strict=True)), source

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from firesteel.columns.pylist import pylist
 from firesteel.connectors.table_connector import Column
 
 Encode = Callable[[pa.Array], list[object]]
@@ -25,7 +26,7 @@ class RecordColumn:
 
 def plain(values: pa.Array) -> list[object]:
     """Return values as they are."""
-    found: list[object] = values.to_pylist()
+    found: list[object] = pylist(values)
     return found
 
 
@@ -36,12 +37,12 @@ def counted(values: pa.Array) -> list[object]:
 
 def milliseconds(values: pa.Array) -> list[object]:
     """Return milliseconds since 1970 of times."""
-    return [None if value is None else value // 1000 for value in pc.cast(values, pa.int64()).to_pylist()]
+    return [None if value is None else value // 1000 for value in pylist(pc.cast(values, pa.int64()))]
 
 
 def moments(values: pa.Array) -> list[object]:
     """Return times in UTC as text."""
-    return [None if value is None else _moment(value.isoformat()) for value in values.to_pylist()]
+    return [None if value is None else _moment(value.isoformat()) for value in pylist(values)]
 
 
 def _moment(text: str) -> str:
@@ -52,22 +53,22 @@ def _moment(text: str) -> str:
 
 def encoded(values: pa.Array) -> list[object]:
     """Return bytes as Base64."""
-    return [None if value is None else _base64(value) for value in values.to_pylist()]
+    return [None if value is None else _base64(value) for value in pylist(values)]
 
 
 def reversed_bytes(values: pa.Array) -> list[object]:
     """Return bits as Base64 of bytes of which the first has the last bits."""
-    return [None if value is None else _base64(value[::-1]) for value in values.to_pylist()]
+    return [None if value is None else _base64(value[::-1]) for value in pylist(values)]
 
 
 def whole_numbers(values: pa.Array) -> list[object]:
     """Return decimals without fraction as integers."""
-    return [None if value is None else int(value) for value in values.to_pylist()]
+    return [None if value is None else int(value) for value in pylist(values)]
 
 
 def _unscaled(values: pa.Array) -> list[object]:
     scale = values.type.scale
-    return [None if value is None else _base64(big_endian(int(value.scaleb(scale)))) for value in values.to_pylist()]
+    return [None if value is None else _base64(big_endian(int(value.scaleb(scale)))) for value in pylist(values)]
 
 
 def big_endian(value: int) -> bytes:
@@ -80,11 +81,11 @@ def _base64(value: bytes) -> str:
 
 
 def _texts(values: pa.Array) -> list[object]:
-    return [None if value is None else format(value, "f") for value in values.to_pylist()]
+    return [None if value is None else format(value, "f") for value in pylist(values)]
 
 
 def _floats(values: pa.Array) -> list[object]:
-    return [None if value is None else float(Decimal(value)) for value in values.to_pylist()]
+    return [None if value is None else float(Decimal(value)) for value in pylist(values)]
 
 
 DECIMALS: Mapping[str, Encode] = {"precise": _unscaled, "string": _texts, "double": _floats}

@@ -11,6 +11,7 @@ from decimal import Decimal
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
@@ -61,7 +62,7 @@ def lines_of(batch: ColumnBatch, columns: Sequence[Column]) -> list[str]:
     """
     heads = [f"{json.dumps(column.name)}:" for column in columns]
     values = [
-        [f"{head}{_written(value, write)}" for value in array.to_pylist()]
+        [f"{head}{_written(value, write)}" for value in pylist(array)]
         for head, array, write in zip(heads, batch.columns, [_writer(c.type) for c in columns], strict=True)
     ]
     return [f"{{{','.join(fields)}}}" for fields in zip(*values, strict=True)]

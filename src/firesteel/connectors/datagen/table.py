@@ -56,7 +56,7 @@ class DataGenTable:
         rate = self._options.number("rows-per-second", ROWS_PER_SECOND)
         numbers = tuple(list(self._fields).index(column.name) for column in request.columns)
         made = RowGenerator(fields, numbers, min(counts, default=None), rate)
-        return environment.from_source(made, WatermarkStrategy.no_watermarks(), name)
+        return made.stream(environment, name)
 
 
 class RowGenerator(Source[Any]):
@@ -78,6 +78,10 @@ class RowGenerator(Source[Any]):
         self._seed = time.time_ns()
         self._begin = time.time()
         self._steady_begin_s: float | None = None
+
+    def stream(self, environment: StreamExecutionEnvironment, name: str) -> Batches:
+        """Return the stream of the rows, which one subtask makes: others would hold back the watermark for ever."""
+        return environment.from_source(self, WatermarkStrategy.no_watermarks(), name).set_parallelism(1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the begin by the clock of this process."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.pylist import pylist
 from firesteel.connectors.elasticsearch.index_names import IndexNames
 from firesteel.connectors.elasticsearch.settings import ElasticsearchSettings
 from firesteel.connectors.elasticsearch.writer import ElasticsearchWriter
@@ -36,7 +37,7 @@ class RowActions:
     def lines(self, batch: ColumnBatch, dumps: Callable[[Any], str]) -> list[str]:
         """Return the lines of the action of each row."""
         column = self.indices.column
-        values = None if column is None else batch.columns[column].to_pylist()
+        values = None if column is None else pylist(batch.columns[column])
         indices = self.indices.names(values, batch.length)
         keys = [None] * batch.length if self.keys is None else self.keys.texts(batch)
         about = [self._about(index, key) for index, key in zip(indices, keys, strict=True)]

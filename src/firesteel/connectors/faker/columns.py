@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns import column_types as t
 from firesteel.columns.cells import Cell
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
@@ -56,7 +57,7 @@ class FakerField(Field):
 
     def column(self, seed: int, rows: int) -> list[Cell]:
         """Return made-up values as columns hold them."""
-        return list(self._array(seed, rows).to_pylist())
+        return list(pylist(self._array(seed, rows)))
 
     def _array(self, seed: int, rows: int) -> pa.Array:
         chance = chance_of(seed)

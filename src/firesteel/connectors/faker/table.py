@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.columns.cells import Cell
-from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.datagen.table import ROWS_PER_SECOND, RowGenerator
 from firesteel.connectors.faker.columns import FakerField, field_of
 from firesteel.connectors.option_table import OptionTable
@@ -54,7 +53,7 @@ class FakerTable:
         fields = tuple(self._fields[column.name] for column in request.columns)
         numbers = tuple(names.index(column.name) for column in request.columns)
         generator = RowGenerator(fields, numbers, count, options.positive("rows-per-second", ROWS_PER_SECOND))
-        return environment.from_source(generator, WatermarkStrategy.no_watermarks(), name)
+        return generator.stream(environment, name)
 
     def lookup(self, keys: list[str]) -> FakerLookup:
         """Return the lookup that makes up a row with each key."""

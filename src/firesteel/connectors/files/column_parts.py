@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.common.files.file_systems import join
 from firesteel.common.snapshots import Snapshot
 from firesteel.connectors.files.gathered_file import GatheredStream
@@ -103,7 +104,7 @@ class TableFileWriter(FileWriter):
         if not positions:
             yield "", batch
             return
-        values = list(zip(*(batch.columns[i].to_pylist() for i in positions), strict=True))
+        values = list(zip(*(pylist(batch.columns[i]) for i in positions), strict=True))
         places: dict[Any, list[int]] = {}
         for place, value in enumerate(values):
             places.setdefault(value, []).append(place)

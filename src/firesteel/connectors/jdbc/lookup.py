@@ -10,6 +10,7 @@ from typing import Any
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.database import Database, native_statement
@@ -106,7 +107,7 @@ class JdbcLookup:
         ]
         rows = convert_rows(list(query.database.rows(self._connection, sql, parameters, _FETCH_SIZE)))
         columns = zip(*rows, strict=True) if rows else ()
-        found = [to_arrow(column, kind).to_pylist() for column, kind in zip(columns, query.types, strict=False)]
+        found = [pylist(to_arrow(column, kind)) for column, kind in zip(columns, query.types, strict=False)]
         return list(zip(*found, strict=True))
 
     def _disconnect(self) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.connectors.formats.table_format import Format
@@ -136,7 +137,7 @@ class RecordTarget:
         place = self.metadata.get("topic")
         if place is None:
             return [self.topics[0]] * batch.length
-        named: list[str] = batch.columns[place].to_pylist()
+        named: list[str] = pylist(batch.columns[place])
         for topic in set(named):
             if topic is None or not self._may_be(topic):
                 allowed = self.pattern or ", ".join(self.topics)
@@ -153,14 +154,14 @@ class RecordTarget:
         place = self.metadata.get("timestamp")
         if place is None:
             return [0] * batch.length
-        return [0 if value is None else _millis(value) for value in batch.columns[place].to_pylist()]
+        return [0 if value is None else _millis(value) for value in pylist(batch.columns[place])]
 
     def headers(self, batch: ColumnBatch) -> list[Headers]:
         """Return the headers of each record."""
         place = self.metadata.get("headers")
         if place is None:
             return [None] * batch.length
-        return [None if value is None else list(value) for value in batch.columns[place].to_pylist()]
+        return [None if value is None else list(value) for value in pylist(batch.columns[place])]
 
 
 def _millis(value: datetime.datetime) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
+from firesteel.columns.pylist import pylist
 from firesteel.connectors.mongodb.client import Collection
 from firesteel.connectors.mongodb.source import MongoError
 from firesteel.connectors.mongodb.values import writer_of
@@ -80,7 +81,7 @@ class MongoWriter(SinkWriter[ColumnBatch]):
         """
         writers = [writer_of(column.type) for column in self._settings.columns]
         names = [column.name for column in self._settings.columns]
-        columns = [list(map(write, a.to_pylist())) for write, a in zip(writers, element.columns, strict=True)]
+        columns = [list(map(write, pylist(a))) for write, a in zip(writers, element.columns, strict=True)]
         for kind, row in zip(element.kinds_or_inserts().tolist(), zip(*columns, strict=True), strict=True):
             self._requests.append(self._request_of(kind in _REMOVING, dict(zip(names, row, strict=True))))
             if len(self._requests) == self._settings.max_rows:

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.connectors.cdc.record_values import (
     DECIMALS,
     Encode,
@@ -31,7 +32,7 @@ _MIDNIGHT = datetime.date(1970, 1, 1)
 
 
 def _times(values: pa.Array) -> list[object]:
-    return [None if value is None else _micros(datetime.time.fromisoformat(value)) for value in values.to_pylist()]
+    return [None if value is None else _micros(datetime.time.fromisoformat(value)) for value in pylist(values)]
 
 
 def _micros(value: datetime.time) -> int:
@@ -40,7 +41,7 @@ def _micros(value: datetime.time) -> int:
 
 
 def _with_scales(values: pa.Array) -> list[object]:
-    return [None if value is None else _with_scale(Decimal(value)) for value in values.to_pylist()]
+    return [None if value is None else _with_scale(Decimal(value)) for value in pylist(values)]
 
 
 def _with_scale(value: Decimal) -> object:
@@ -51,7 +52,7 @@ def _with_scale(value: Decimal) -> object:
 
 
 def _as_floats(values: pa.Array) -> list[object]:
-    return [None if value is None else float(value) for value in values.to_pylist()]
+    return [None if value is None else float(value) for value in pylist(values)]
 
 
 _TEXTS_OF_DECIMALS: Mapping[str, Encode] = {"precise": _with_scales, "string": plain, "double": _as_floats}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.connectors.cdc.splits import KeyReader
@@ -86,7 +87,7 @@ def column_of(texts: pa.Array, data_type: t.DataType, name: str) -> pa.Array:
             except pa.ArrowInvalid:
                 pass  # a decimal with more digits, or a value whose error the other way names
         read = _reader(data_type)
-        return to_arrow([None if text is None else read(text) for text in texts.to_pylist()], data_type)
+        return to_arrow([None if text is None else read(text) for text in pylist(texts)], data_type)
     except (ValueError, ArithmeticError, FiresteelError) as error:
         raise PostgresCdcError(f"column {name!r} of type {type_text(data_type)}: {error}") from error
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.pylist import pylist
 from firesteel.columns.value_text import print_formatter
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.typeinfo import Types
@@ -63,7 +64,7 @@ class RowTexts(FlatMapFunction[ColumnBatch, str]):
         """Return the texts of a batch."""
         if not self._texts:
             self._texts = [print_formatter(kind) for kind in self._types]
-        columns = [list(map(text, array.to_pylist())) for text, array in zip(self._texts, value.columns, strict=True)]
+        columns = [list(map(text, pylist(array))) for text, array in zip(self._texts, value.columns, strict=True)]
         rows = zip(*columns, strict=True) if columns else iter([()] * value.length)
         kinds = value.kinds_or_inserts().tolist()
         return [f"{_KINDS[kind]}[{', '.join(row)}]" for kind, row in zip(kinds, rows, strict=True)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.pylist import pylist
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.formats.text_values import reader_of, writer_of
 from firesteel.connectors.redis.commands import RedisCommand
@@ -183,7 +184,7 @@ class RedisWriter(SinkWriter[ColumnBatch]):
             RedisError: Redis rejected a command or did not respond.
             ValueError: a column of the key, or the value of a row that is added, is NULL.
         """
-        columns = [array.to_pylist() for array in element.columns]
+        columns = [pylist(array) for array in element.columns]
         for kind, row in zip(element.kinds_or_inserts().tolist(), zip(*columns, strict=True), strict=True):
             self._add(kind in _REMOVING, row)
             if len(self._pipeline) >= _COMMANDS_AT_ONCE:

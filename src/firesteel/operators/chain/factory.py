@@ -9,9 +9,6 @@ from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.errors import TranslationError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Sink
-from firesteel.operators.async_wait import AsyncWaitRunner
-from firesteel.operators.batches.batch_operator import BatchRunner
-from firesteel.operators.cep.cep_operator import CepRunner
 from firesteel.operators.chain.function_calls import method_of
 from firesteel.operators.chain.operator import Operator, Output, TaskInfo
 from firesteel.operators.interval_join import IntervalJoinRunner
@@ -127,6 +124,24 @@ def _keyed_process(d: descriptors.KeyedProcessOperator, name: str, task: TaskInf
     return KeyedProcessRunner(name, task, output, d.key_type, d.function, (call,))
 
 
+def _async_wait(d: descriptors.AsyncWaitOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.async_wait import AsyncWaitRunner  # needs asyncio
+
+    return AsyncWaitRunner(name, task, output, d)
+
+
+def _batches(d: descriptors.BatchOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.batches.batch_operator import BatchRunner  # few jobs have it
+
+    return BatchRunner(name, task, output, d)
+
+
+def _cep(d: descriptors.CepOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.cep.cep_operator import CepRunner  # few jobs have it, and it is large
+
+    return CepRunner(name, task, output, d)
+
+
 def _columns(d: descriptors.ColumnOperator, name: str, task: TaskInfo, output: Output) -> Operator:
     from firesteel.operators.column_runner import ColumnRunner  # needs pyarrow, which only tables do
 
@@ -156,8 +171,8 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.ProjectOperator: lambda d, name, task, out: ElementwiseRunner(
         name, task, out, _project(d.field_indexes)
     ),
-    descriptors.AsyncWaitOperator: lambda d, name, task, out: AsyncWaitRunner(name, task, out, d),
-    descriptors.BatchOperator: lambda d, name, task, out: BatchRunner(name, task, out, d),
+    descriptors.AsyncWaitOperator: _async_wait,
+    descriptors.BatchOperator: _batches,
     descriptors.ExtractTimestampOperator: lambda d, name, task, out: ExtractTimestampRunner(
         name, task, out, d.timestamp_assigner
     ),
@@ -186,7 +201,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
-    descriptors.CepOperator: lambda d, name, task, out: CepRunner(name, task, out, d),
+    descriptors.CepOperator: _cep,
     descriptors.ColumnOperator: _columns,
     descriptors.RowsToColumnsOperator: _rows_to_columns,
     descriptors.ColumnsToRowsOperator: _columns_to_rows,

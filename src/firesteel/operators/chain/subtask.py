@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.encoding import encoded, encoded_entries
@@ -13,8 +13,6 @@ from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.chain.clock import now_ms
-from firesteel.operators.chain.factory import make_operator
-from firesteel.operators.chain.fusion import fuse
 from firesteel.operators.chain.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.chain.user_metrics import measured
@@ -24,6 +22,8 @@ from firesteel.operators.state.keyed_state_backend import Delta
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
+
+MakeOperator = Callable[[descriptors.OperatorDescriptor, str, TaskInfo, Output], Operator]
 
 FITTING_OUTPUT = (
     descriptors.SourceOperator,
@@ -103,8 +103,12 @@ class Subtask:
         self._sent_before = 0
         self._by_node: dict[int, Operator] = {}
         self._outputs: dict[int, Output] = {}
+        # Late import: a JobManager reads the layout of subtasks, and runs none.
+        from firesteel.operators.chain.factory import make_operator
+        from firesteel.operators.chain.fusion import fuse
+
         for node in vertex.chain:
-            self._add_node(node, edges)
+            self._add_node(node, edges, make_operator)
         for node in vertex.chain:
             for chained in node.chained_outputs:
                 target = OperatorInput(self._by_node[chained.target_node_id])
@@ -118,7 +122,9 @@ class Subtask:
             self.source.bytes_sent = self._bytes_sent
         self.gate = InputGate(self.head, channels)
 
-    def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
+    def _add_node(
+        self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]], make_operator: MakeOperator
+    ) -> None:
         """Create the operators of one node (several if the API merged them) and connect its edges."""
         operators: list[Operator] = []
         for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):

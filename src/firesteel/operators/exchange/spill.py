@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 from firesteel.common.values.size_estimate import SizeEstimate
-from firesteel.operators.chain.operator import TaskInfo, Timestamps
+
+if TYPE_CHECKING:
+    from firesteel.operators.chain.operator import TaskInfo, Timestamps
 
 CHUNK_ELEMENTS = 1024
 """Maximum number of elements that are written and read at once."""

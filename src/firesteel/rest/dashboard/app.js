@@ -167,12 +167,22 @@ function scalings({decisions}, job) {
     {number: `${count(Math.round(d["source-data-rate"]))}/s`}, {number: `${count(Math.round(d["true-processing-rate"]))}/s`}, {number: count(d.lag)}, d.executed ? "requested" : d.error || "not carried out"]))];
 }
 const sizes = (rescale, key) => Object.values(rescale.vertices).map(v => v[key]).join(", ");
+// The records that the operators of a vertex have dropped as late; null if none of them can. Archives of jobs have no metrics.
+async function lateRecords(path) {
+  if (document.body.classList.contains("history")) return null;
+  const names = (await ask(`${path}/subtasks/metrics`)).map(metric => metric.id).filter(name => name.endsWith("umLateRecordsDropped"));
+  if (!names.length) return null;
+  const found = await ask(`${path}/subtasks/metrics?agg=sum&get=${names.map(encodeURIComponent).join(",")}`);
+  return found.reduce((total, metric) => total + metric.sum, 0);
+}
 async function jobPage(id) {
   const [job, {exceptionHistory}, checkpoints, slots, printed, history, rescales, autoscaler] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
     ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id),
     ask(`firesteel/jobs/${id}/history`), ask(`jobs/${id}/rescales/history`), ask(`firesteel/jobs/${id}/autoscaler`)]);
   const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
   job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
+  const late = await Promise.all(job.vertices.map(vertex => lateRecords(`jobs/${id}/vertices/${vertex.id}`)));
+  const canBeLate = late.some(dropped => dropped !== null);
   const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
   const cancel = make("button", {class: "danger", id: "cancel", onclick: async () => {
     if (!confirm(`Cancel job ${job.name}?`)) return;
@@ -182,10 +192,10 @@ async function jobPage(id) {
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
     graph(job), make("div", {class: "live"}, make("h2", {}, "Last hour"), charts(history)), make("h2", {}, "Vertices"),
-    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), subtasks(job, v),
+    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy", ...(canBeLate ? ["Dropped as late"] : [])], job.vertices.map((v, i) => [v.name, stateOf(v.status), subtasks(job, v),
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
       {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
-      {number: bytes(v.metrics["read-bytes"])}, {number: bytes(v.metrics["write-bytes"])}, {number: busyText(v).replace("busy ", "")}]), "None."),
+      {number: bytes(v.metrics["read-bytes"])}, {number: bytes(v.metrics["write-bytes"])}, {number: busyText(v).replace("busy ", "")}, ...(canBeLate ? [{number: late[i] === null ? "" : count(late[i])}] : [])]), "None."),
     make("div", {class: "live"}, make("h2", {}, "Slots"), make("div", {class: "slots"}, slots.taskmanagers.map(tm => make("section", {}, make("h3", {}, tm.id),
       tm.slots.map(slot => make("div", {class: "slot"}, slot.subtasks.map(s => make("div", {}, make("span", {class: `state ${s.status}`, title: s.status}, "● "), `${s.name} (${s.subtask + 1}/${s.parallelism})`))))))),
     slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot.")),
@@ -202,7 +212,7 @@ async function jobPage(id) {
 async function taskManagersPage() {
   const {taskmanagers} = await ask("taskmanagers");
   const details = await Promise.all(taskmanagers.map(async tm => ({...await ask(`taskmanagers/${tm.id}`), ...await ask(`taskmanagers/${tm.id}/logs`)})));
-  return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path), make("p", {}, `${bytes(tm.metrics.heapUsed)} in use, ${bytes(tm.hardware.freeMemory)} of ${bytes(tm.hardware.physicalMemory)} free, ${tm.hardware.cpuCores} cores`),
+  return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path), make("p", {}, `${bytes(tm.metrics.heapUsed)} in use, ${bytes(tm.hardware.freeMemory)} of ${bytes(tm.hardware.physicalMemory)} available, ${tm.hardware.cpuCores} cores`),
     tm.allocatedSlots.map(slot => make("div", {class: "slot"}, make("a", {href: `#/jobs/${slot.jobId}`}, slot.jobId))),
     Array.from({length: tm.freeSlots}, () => make("div", {class: "slot free"}, "free")),
     table(["Log", "Size"], tm.logs.map(l => [make("a", {href: `taskmanagers/${tm.id}/logs/${l.name}`}, l.name), {number: bytes(l.size)}]), "It logs to its terminal.")))),

@@ -22,11 +22,7 @@ from firesteel.common.options.option import InvalidOptionError
 from firesteel.errors import InvalidProgramError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
-from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
-from firesteel.runtime.highavailability.object_store import ObjectStoreHaServices
-from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
-from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.rpc import ClusterSecret, Secret, cluster_secret
 
 __all__ = ["ha_services", "has_high_availability", "storage_directory"]
@@ -60,6 +56,8 @@ def has_high_availability(configuration: Mapping[str, str]) -> bool:
 
 
 def _filesystem(configuration: Mapping[str, str], secret: Secret | None) -> HighAvailabilityServices:
+    from firesteel.runtime.highavailability.filesystem import FileSystemHaServices  # late: few clusters have it
+
     directory = storage_directory(configuration)
     if not isinstance(directory, Path):
         return _object_store(directory, configuration, secret)
@@ -70,6 +68,8 @@ def _filesystem(configuration: Mapping[str, str], secret: Secret | None) -> High
 def _object_store(
     directory: RemotePath, configuration: Mapping[str, str], secret: Secret | None
 ) -> HighAvailabilityServices:
+    from firesteel.runtime.highavailability.object_store import ObjectStoreHaServices  # late, as above
+
     lease_s, retry_s = HA_LEASE_DURATION.of(configuration), HA_RETRY_PERIOD.of(configuration)
     if lease_s < 2 * retry_s:
         raise InvalidOptionError(
@@ -85,6 +85,9 @@ def _object_store(
 
 
 def _zookeeper(configuration: Mapping[str, str], secret: Secret | None) -> HighAvailabilityServices:
+    from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices  # late: it needs kazoo
+    from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
+
     directory, cluster_id = storage_directory(configuration), _cluster_id(configuration)
     ZOOKEEPER_QUORUM.required(configuration)
     secret = ClusterSecret.of(secret or cluster_secret(configuration))

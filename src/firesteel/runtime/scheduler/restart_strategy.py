@@ -172,7 +172,7 @@ class ExponentialDelayRestartStrategy:
         self._jitter = jitter
         self._attempts = attempts
         self._random = random_
-        self._backoff_s = 0.0
+        self._base_s = self._backoff_s = 0.0
         self._failures = 0
         self._restart_at_s: float | None = None
 
@@ -184,10 +184,13 @@ class ExponentialDelayRestartStrategy:
         if self._restart_at_s is None or now_s - self._restart_at_s >= self._reset_threshold_s:
             self._failures, base_s = 0, self._initial_backoff_s
         else:
-            base_s = min(self._backoff_s * self._multiplier, self._max_backoff_s)
+            base_s = min(self._base_s * self._multiplier, self._max_backoff_s)
         self._failures += 1
-        self._backoff_s = base_s
-        self._restart_at_s = now_s + base_s
+        self._base_s = base_s
+        # Jobs that fail together, as their database is away, should not come back together. A failure right after a
+        # restart must count, even if the jitter let it come early.
+        self._backoff_s = base_s * (1 + self._jitter * (2 * self._random() - 1))
+        self._restart_at_s = now_s + self._backoff_s
 
     def can_restart(self) -> bool:
         """Return whether attempts are left before the delay is reset."""
@@ -195,8 +198,7 @@ class ExponentialDelayRestartStrategy:
 
     def backoff_s(self) -> float:
         """Return the current delay with jitter in seconds."""
-        # Jobs that fail together, as their database is away, should not come back together.
-        return self._backoff_s * (1 + self._jitter * (2 * self._random() - 1))
+        return self._backoff_s
 
     @property
     def description(self) -> str:

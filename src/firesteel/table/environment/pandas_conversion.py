@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.types import Row
@@ -106,7 +107,7 @@ def _array(column: Any, field: t.RowField) -> pa.Array:
     except pa.ArrowInvalid as error:
         raise _mismatch(field, str(error)) from error
     except pa.ArrowNotImplementedError:
-        return to_arrow(array.to_pylist(), field.data_type)
+        return to_arrow(pylist(array), field.data_type)
 
 
 def _unit(kind: t.TimestampType | t.LocalZonedTimestampType) -> str:
@@ -186,5 +187,5 @@ def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd
         series = array.cast(pa.timestamp(_unit(kind), array.type.tz), safe=False).to_pandas()
         return series.dt.tz_convert(time_zone) if array.type.tz else series
     if pa.types.is_string(array.type):
-        return pd.Series(array.to_pylist(), dtype=object)
+        return pd.Series(pylist(array), dtype=object)
     return array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")

@@ -9,6 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
+from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
@@ -41,6 +43,11 @@ class PrintStyle(Enum):
     WIDTHS_OF_DATA = 2
     WIDE = 3
     RAW = 4
+
+
+def type_texts(row_type: t.RowType) -> list[str]:
+    """Return the types of the columns as Flink shows them."""
+    return [type_text(kind) for kind in row_type.field_types()]
 
 
 def rows_in_set(count: int) -> str:
@@ -114,7 +121,7 @@ def cell_texts(row: Row, row_type: t.RowType, null: str = NULL_TEXT) -> list[str
 
 def _text(value: object, kind: t.DataType) -> str:
     """Return the text of a value as a program gets it."""
-    return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
+    return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])
 
 
 def _width_of_type(name: str, kind: DataType) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from firesteel.columns import column_types as t
+from firesteel.columns.pylist import pylist
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
@@ -69,4 +70,4 @@ def _json(value: Any, kind: t.DataType) -> object:
 
 
 def _text(value: object, kind: t.DataType) -> str:
-    return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
+    return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
@@ -57,7 +58,7 @@ class AvroFormat(Format):
         """Return a record for fastavro per row."""
         columns = []
         for array, field in zip(batch.columns, self._fields, strict=True):
-            write, values = field.part.write, array.to_pylist()
+            write, values = field.part.write, pylist(array)
             columns.append(values if write is same else [write(value) for value in values])
         rows = zip(*columns, strict=True) if columns else [()] * batch.length
         return [dict(zip(self.columns.names, row, strict=True)) for row in rows]

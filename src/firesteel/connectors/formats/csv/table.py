@@ -12,6 +12,7 @@ import pyarrow.csv
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.connectors.formats.csv.codec import CsvCodec
 from firesteel.connectors.formats.csv.column_parts import column_part
@@ -146,7 +147,7 @@ class CsvFormat(Format):
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return a line per row."""
         columns = [
-            [write(value) for value in array.to_pylist()]
+            [write(value) for value in pylist(array)]
             for array, write in zip(batch.columns, self._codec.writers, strict=True)
         ]
         delimiter = self._dialect.field_delimiter

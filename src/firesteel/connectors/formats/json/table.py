@@ -13,6 +13,7 @@ import pyarrow.json
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, Part, object_of, parse
@@ -178,7 +179,7 @@ class JsonFormat(Format):
         """Return an object per row."""
         parts = [column_part(kind, self._style, self._plain) for kind in self.columns.types]
         columns = [
-            list(map(write, array.to_pylist()))
+            list(map(write, pylist(array)))
             for write, array in zip(map(self.codec.field_writer, self.columns.names, parts), batch.columns, strict=True)
         ]
         return [object_of(fields).encode() for fields in zip(*columns, strict=True)]

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
+from firesteel.columns.pylist import pylist
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -124,7 +125,7 @@ def read_parquet(file: str | IO[bytes], parquet_format: ParquetColumnarRowInputF
     with import_pyarrow().parquet.ParquetFile(file) as parquet:
         columns = _columns_of(parquet.schema_arrow.names, parquet_format)
         for batch in parquet.iter_batches(parquet_format.batch_size, columns=[name for name in columns if name]):
-            values = {name: batch.column(name).to_pylist() for name in columns if name}
+            values = {name: pylist(batch.column(name)) for name in columns if name}
             lists = [values[name] if name else [None] * batch.num_rows for name in columns]
             yield [coerce([_timestamp(value, parquet_format) for value in row]) for row in zip(*lists, strict=True)]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, Format
@@ -80,7 +81,7 @@ class RawFormat(Format):
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return the bytes of each row."""
         kind = self.columns.types[0]
-        values = batch.columns[0].to_pylist()
+        values = pylist(batch.columns[0])
         if isinstance(kind, _STRINGS):
             return [b"" if value is None else value.encode(self._charset) for value in values]
         if isinstance(kind, _BYTES):
