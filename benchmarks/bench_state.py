@@ -58,8 +58,8 @@ def window_of(kind):
 
 def grow(kind, backend, elements):
     """Add elements to one key; return of each batch the bytes and CPU seconds, and whether it merged files."""
+    from firesteel.common.encoding import encoded_entries
     from firesteel.common.garbage_collection import collect_garbage_rarely
-    from firesteel.operators.exchange.buffers import pickled
     from firesteel.task.version_store import VersionStore
     from firesteel.task.versions import BatchTry
     from firesteel.testing import OperatorHarness
@@ -76,7 +76,7 @@ def grow(kind, backend, elements):
             harness_.process_batch(values, list(range(number * BATCH, (number + 1) * BATCH)))
 
             def frames(full):
-                yield from (("vertex", "operator", pickled(part)) for part in operator.state_parts(full))
+                yield from (("vertex", "operator", encoded_entries(*part)) for part in operator.state_parts(full))
 
             chain = store.write(0, BatchTry(1, number), before, frames)
             written = chain[-1]

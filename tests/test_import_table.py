@@ -89,7 +89,7 @@ FORBIDDEN_LIBRARIES = {
     "gateway": {"pyspark", "pyarrow"},
     "plan": {"pyspark", "pyarrow"},
 }
-NAMES_IN_PICKLES = {"task/moved_modules.py", "task/state_types.py"}
+NAMES_IN_PICKLES = {"common/encoding/record_classes.py", "task/moved_modules.py", "task/state_types.py"}
 """Tables of classes that state may refer to; who reads state has loaded them, or loads them by their names."""
 
 

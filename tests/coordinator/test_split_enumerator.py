@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Duration, Types, WatermarkStrategy
+from firesteel.common.encoding import decoded, encoded_data
 from firesteel.coordinator.source_metrics import SourceMetrics
 from firesteel.coordinator.source_splits import KnownKeys, SourceSplits, deal, fill
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -344,9 +344,9 @@ def test_file_is_known_by_its_path_even_if_it_grows(tmp_path: Path) -> None:
 
 def test_the_state_of_many_known_files_is_small(tmp_path: Path) -> None:
     keys = KnownKeys({f"/data/in/2024-05-01/part-{number:05}.txt" for number in range(2_000)})
-    packed = pickle.dumps(keys)
+    packed = encoded_data(keys)
     assert len(packed) < 20_000
-    assert pickle.loads(packed).keys == keys.keys
+    assert decoded(packed).keys == keys.keys
 
 
 def report(vertex_id: str, source_bytes: int) -> SubtaskReport:

@@ -60,7 +60,7 @@ def renew(chosen: random.Random, files: list[Path]) -> str:
     """Write a later format version."""
     path = chosen.choice(files)
     content = bytearray(path.read_bytes())
-    content[10:12] = chosen.randrange(7, 1 << 15).to_bytes(2, "big")
+    content[10:12] = chosen.randrange(8, 1 << 15).to_bytes(2, "big")
     path.write_bytes(content)
     return path.name
 

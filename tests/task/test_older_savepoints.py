@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from firesteel.testing import run_local
-from tests.task.older_savepoints import evolving, kinds, queries
-from tests.task.older_savepoints.program import environment
+from tests.common.test_json_values import CASES
+from tests.task.older_savepoints import evolving, kinds, queries, typed
+from tests.task.older_savepoints.program import KEYS, environment
 
 SAVEPOINTS = Path(__file__).parent / "older_savepoints"
 
 
-@pytest.mark.parametrize("name", ["rooms"])
+@pytest.mark.parametrize("name", ["rooms", "data/rooms"])
 def test_a_job_goes_on_from_the_savepoint_of_an_earlier_release(name: str, tmp_path: Path) -> None:
     whole = run_local(environment(tmp_path / "whole"), batch_elements=5)
     rest = run_local(environment(tmp_path / "rest", SAVEPOINTS / name), batch_elements=5)
@@ -27,7 +28,7 @@ def test_a_job_goes_on_from_the_savepoint_of_an_earlier_release(name: str, tmp_p
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
-@pytest.mark.parametrize("name", ["described"])
+@pytest.mark.parametrize("name", ["described", "data/described"])
 def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: str) -> None:
     whole = run_local(kinds.environment("hashmap"), batch_elements=5)
     rest = run_local(kinds.environment(backend, SAVEPOINTS / name), batch_elements=5)
@@ -38,7 +39,7 @@ def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: s
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("name", queries.QUERIES)
-@pytest.mark.parametrize("release", ["queries_lmdb"])
+@pytest.mark.parametrize("release", ["queries_lmdb", "data/queries"])
 def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: str) -> None:
     query, savepoint = queries.QUERIES[name], SAVEPOINTS / release / name
     whole = run_local(queries.environment(query, "hashmap"), batch_elements=5)
@@ -49,7 +50,7 @@ def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: s
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
-@pytest.mark.parametrize("name", ["evolving"])
+@pytest.mark.parametrize("name", ["evolving", "data/evolving"])
 def test_rows_and_records_go_on_with_other_fields(name: str, backend: str) -> None:
     rest = run_local(evolving.environment(True, backend, SAVEPOINTS / name), batch_elements=5)
     whole = run_local(evolving.environment(True), batch_elements=5)
@@ -66,6 +67,16 @@ def test_rows_and_records_go_on_with_other_fields(name: str, backend: str) -> No
             assert one == {**then, "added": missing if is_old else then["added"]}
     assert before > 20
     assert after > 20
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("name", ["data/typed"])
+def test_values_of_each_type_go_on(name: str, backend: str) -> None:
+    whole = run_local(typed.environment("hashmap"), batch_elements=5)
+    rest = run_local(typed.environment(backend, SAVEPOINTS / name), batch_elements=5)
+    assert Counter(rest.lines) == Counter(whole.lines)
+    assert all("True" in line or "own" in line for line in rest.lines)
+    assert len(rest.lines) == KEYS * (len(CASES) + 1)
 
 
 def shown(line: str) -> list[Any]:

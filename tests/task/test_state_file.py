@@ -68,9 +68,9 @@ def test_a_file_of_a_newer_format_is_rejected_naming_both_versions(
 ) -> None:
     path = tmp_path / "3.full"
     with monkeypatch.context() as later:
-        later.setattr(state_file, "FORMAT_VERSION", 7)
+        later.setattr(state_file, "FORMAT_VERSION", 8)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7; this version of firesteel reads 5 and 6"):
+    with pytest.raises(StateFileError, match="has format version 8; this version of firesteel reads 5, 6 and 7"):
         list(read_state_file(path))
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import sys
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,8 +24,11 @@ from firesteel.datastream.state import (
     ValueStateDescriptor,
 )
 from firesteel.functions.operator_descriptors import KeyedProcessOperator
-from firesteel.task.state_lookups import answer_of
+from firesteel.task import state_lookups
+from firesteel.task.question_server import STATE, socket_of
+from firesteel.task.state_lookups import answer_of, state_server
 from firesteel.testing import OperatorHarness
+from tests.waiting import wait_for
 
 ON_DISK = {"state.backend.type": "rocksdb"}
 
@@ -182,3 +191,29 @@ def test_a_slot_without_the_operator_says_so() -> None:
     slot.stages = {}
     assert slot.ask("row", [1])["problem"] == "not running"
     assert answer_of({"operator": "", "state": "", "keys": [], "wait": 0.0}, lambda: None)["problem"] == "not running"  # type: ignore[call-overload,index]
+
+
+@pytest.fixture
+def usual_turns() -> Iterator[float]:
+    usual = sys.getswitchinterval()
+    yield usual
+    sys.setswitchinterval(usual)
+
+
+def asked(path: Path) -> Any:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(str(path))
+        question = {"operator": "keep", "state": "row", "keys": [1], "wait": 1.0}
+        connection.sendall(json.dumps(question).encode() + b"\n")
+        return json.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
+
+
+def test_threads_take_short_turns_as_long_as_somebody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usual_turns: float
+) -> None:
+    monkeypatch.setattr(state_lookups, "UNUSED_AFTER_S", 1.0)
+    state_server(tmp_path, os.getpid(), lambda: None).start()
+    for _ in range(2):
+        assert asked(socket_of(tmp_path, os.getpid(), STATE)) == {"problem": "not running", "about": ""}
+        assert sys.getswitchinterval() == pytest.approx(0.0005)
+        wait_for(lambda: sys.getswitchinterval() == pytest.approx(usual_turns))

@@ -13,32 +13,28 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Types
+from firesteel.common.encoding import encoded, encoded_data
 from firesteel.common.files.multipart import UploadPart
-from firesteel.common.keys.canonical_keys import ValueKey, canonical_key, key_keeper, key_of
+from firesteel.common.keys.canonical_keys import ValueKey, canonical_key, key_of
 from firesteel.common.trust.restricted_pickle import load_plain, load_values
-from firesteel.common.typeinfo import TypeInformation
 from firesteel.connectors.files.committer import FinishedPart, LeftoverParts
 from firesteel.connectors.files.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
 from firesteel.connectors.kafka.writer import PreparedRecords
 from firesteel.connectors.staging import PreparedRows
 from firesteel.coordinator.source_splits import KnownKeys, SourceState
 from firesteel.datastream.connectors.base import CommitRequest
-from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.functions.splits import Split, Stop
 from firesteel.operators.sinks.committables import SinkCommittables
 from firesteel.operators.sinks.committers import _WITH_PLAIN_COMMITTABLES
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
-from firesteel.operators.state.state_store import StateStore
 from firesteel.task.state_types import (
+    inert_entries,
     load_committables,
     load_frame,
     load_inert,
     load_metadata,
     load_sources,
-    load_state,
+    state_entries,
 )
-from tests.common.test_json_values import CASES
 
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
@@ -104,7 +100,7 @@ def test_inert_values_name_their_class_and_count_as_keys() -> None:
 def test_positions_of_sources_are_read_back() -> None:
     split = Split("a:0", 1, 0, 10, path="a", stops=(Stop(5, 1), Stop(10, 1)))
     state = SourceState(2, splits={"a:0": split}, positions={"a:0": 5}, known=KnownKeys({"b"}))
-    found = load_sources(pickle.dumps({"op": state}, protocol=5))["op"]
+    found = load_sources(encoded_data({"op": state}))["op"]
     assert (found.splits, found.positions, found.known.keys) == (state.splits, state.positions, {"b"})
 
 
@@ -161,46 +157,22 @@ def test_the_committables_of_each_committer_are_in_the_table() -> None:
     assert plain == set(COMMITTABLES)
     for committables in COMMITTABLES.values():
         requests = tuple(CommitRequest("job", "sink", 0, n, item) for n, item in enumerate(committables))
-        data = pickle.dumps([SinkCommittables("sink", "name", requests)], protocol=5)
-        assert load_committables(data, has_own=False)[0].requests == requests
+        for data in (
+            encoded([SinkCommittables("sink", "name", requests)]),
+            pickle.dumps([SinkCommittables("sink", "name", requests)], protocol=5),
+        ):
+            assert load_committables(data, has_own=False)[0].requests == requests
 
 
-# --- declared types ------------------------------------------------------------------------------------------------
-
-
-def deltas_of(type_info: TypeInformation[Any], value: Any, place: str) -> list[Any]:
-    """Return what a version has of a state with a value, a key, or a key of a map."""
-    backend = KeyedStateBackend(type_info if place == "key" else Types.INT(), 128)
-    store = StateStore(backend)
-    backend.current_key = key_keeper(type_info)(value) if place == "key" else 1
-    if place == "map key":
-        store.get_map_state(MapStateDescriptor("s", type_info, Types.INT())).put(value, 1)
-    else:
-        value_type, kept = (Types.INT(), 1) if place == "key" else (type_info, value)
-        store.get_state(ValueStateDescriptor("s", value_type)).update(kept)
-    return list(backend.delta())
-
-
-@pytest.mark.parametrize("place", ["value", "key", "map key"])
-@pytest.mark.parametrize(("type_info", "value"), CASES, ids=lambda one: repr(one))
-def test_values_of_each_declared_type_are_read_without_running_anything(
-    type_info: TypeInformation[Any], value: Any, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pickle, "loads", None)  # `load_state` would need it for other classes
-    for delta in deltas_of(type_info, value, place):
-        for read in (load_inert, load_state):
-            found = read(pickle.dumps(delta))
-            assert found == delta
-            assert repr(found) == repr(delta)
+# --- state of users -------------------------------------------------------------------------------------------------
 
 
 def test_other_classes_are_left_to_their_program() -> None:
     keys = [canonical_key(key) for key in (Point(1), Color.RED, 1.5)]
-    data = pickle.dumps({key: Point(2) for key in keys})
-    found: Any = load_state(data)
+    _, found = state_entries(pickle.dumps(("s", {key: Point(2) for key in keys})))
     assert [key_of(key) for key in found][1:] == [Color.RED, 1.5]
     assert {value.x for value in found.values()} == {2}
-    shown: Any = load_inert(data)
+    _, shown = inert_entries(pickle.dumps(("s", {key: Point(2) for key in keys})))
     assert [key_of(key) for key in shown][2] == 1.5
     assert "Point" in repr(next(iter(shown.values())))
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from firesteel.common.encoding import encoded_entries
+from firesteel.common.encoding.program_values import program_entries
 from firesteel.operators.state.state_table import DELETED
 from firesteel.task.state_file import StateFileError
 from firesteel.task.state_transfer import copy_chain
@@ -32,7 +33,7 @@ class Slot:
 
         def frames(full: bool) -> Iterator[Frame]:
             if changed:
-                yield "v", "o", pickle.dumps(("table", changed))
+                yield "v", "o", encoded_entries("table", changed)
             yield "v", None, {"batch": self.batch}
 
         at = BatchTry(self.run, self.batch, number)
@@ -52,7 +53,7 @@ def state_of(directory: Path, chain: Chain) -> dict[str, object]:
     found: dict[str, object] = {}
     for _, operator_id, state in read_frames(directory, chain):
         if operator_id is not None:
-            found.update(pickle.loads(state)[1])
+            found.update(program_entries(state)[1])
     return {key: value for key, value in found.items() if value is not DELETED}
 
 

@@ -39,6 +39,7 @@ class ColumnBatch:
     """
 
     holds_records: ClassVar[bool] = True
+    DATA_FIELDS: ClassVar = ("schema", "rows", "length", "kinds")
 
     columns: tuple[pa.Array, ...]
     length: int
@@ -95,12 +96,38 @@ class ColumnBatch:
         """Serialize in Arrow's format, which writes only the rows of a sliced array."""
         if not self.columns:
             return ColumnBatch, ((), self.length, self.kinds)
-        names = [str(index) for index in range(len(self.columns))]
-        record_batch = pa.RecordBatch.from_arrays(list(self.columns), names)
+        record_batch = self._record_batch()
         schema, rows = record_batch.schema.serialize().to_pybytes(), record_batch.serialize()
         # The pickler reads a buffer in place, so that it is copied once.
         data = PickleBuffer(rows) if protocol.__index__() >= 5 else rows.to_pybytes()
         return _from_buffer, (schema, data, self.kinds)
+
+    @classmethod
+    def from_data(cls, schema: bytes, rows: bytes, length: int, kinds: Array | None) -> ColumnBatch:
+        """Return the batch with some fields, which anyone may have written.
+
+        Raises:
+            pyarrow.ArrowInvalid: it is damaged.
+        """
+        if not schema:
+            return cls((), length, kinds)
+        batch = _from_buffer(schema, rows, kinds)
+        for column in batch.columns:
+            column.validate(full=True)
+        return batch
+
+    @property
+    def schema(self) -> bytes:
+        """The types of the columns in Arrow's format; empty without columns."""
+        return self._record_batch().schema.serialize().to_pybytes() if self.columns else b""
+
+    @property
+    def rows(self) -> bytes:
+        """The columns in Arrow's format, which has only the rows of a sliced array; empty without columns."""
+        return self._record_batch().serialize().to_pybytes() if self.columns else b""
+
+    def _record_batch(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(list(self.columns), [str(index) for index in range(len(self.columns))])
 
 
 def _from_buffer(schema: bytes, data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:

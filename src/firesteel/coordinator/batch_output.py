@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-
+from firesteel.common.encoding import encoded
+from firesteel.common.encoding.program_values import program_value
 from firesteel.common.files.remote_path import AnyPath, size_of
-from firesteel.common.trust.pickling import pickled
 from firesteel.operators.sinks.committables import Committable, check
 from firesteel.operators.sinks.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
@@ -39,7 +38,7 @@ class BatchOutput:
         if size_of(path) is None:
             return None
         [content] = read_state_file(path, self._seal)
-        committables: list[Committable] = pickle.loads(content)
+        committables: list[Committable] = program_value(content)
         if size_of(self._directory / _DELIVERED) is not None:
             return [committable for committable in committables if committable.is_durable]
         return committables
@@ -54,7 +53,7 @@ class BatchOutput:
         """
         check(committables, self._committers.committer)
         try:
-            publish(self._directory / _DECISION, [pickled(committables)], owner, self._seal)
+            publish(self._directory / _DECISION, [encoded(committables)], owner, self._seal)
         except FileExistsError:
             raise CheckpointExistsError(self._directory / _DECISION) from None
 

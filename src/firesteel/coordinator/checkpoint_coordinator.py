@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from firesteel.common.trust.pickling import pickled
+from firesteel.common.encoding import encoded
 from firesteel.coordinator.checkpoint_messages import (
     Answer,
     CheckpointAction,
@@ -340,7 +340,7 @@ class CheckpointCoordinator:
     def _last_state(self, region: int) -> RegionState | None:
         """Return the last decided state of a region, without committables that are known to be committed."""
         state = self._kept[-1].regions[region] if self._kept else None
-        return replace(state, committables=pickled([])) if state is not None and region in self._settled else state
+        return replace(state, committables=encoded([])) if state is not None and region in self._settled else state
 
     def checkpoint_written(self, metadata: CheckpointMetadata) -> Actions:
         """Decide a checkpoint, whatever has become of the runs meanwhile: those that resume will find it."""

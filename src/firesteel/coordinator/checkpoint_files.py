@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.encoding import encoded
 from firesteel.common.files.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, remove_tree
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_PATH
-from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_messages import Sizes, WriteCheckpoint
 from firesteel.coordinator.stored_checkpoints import (
     check_not_ended,
@@ -198,7 +198,7 @@ class CheckpointFiles:
 
     def _copy(self, state: RegionState, directory: AnyPath) -> RegionState:
         chains = {slot: copy_chain(self.store, directory, chain) for slot, chain in state.chains.items()}
-        return replace(state, chains=chains, committables=pickled([]))
+        return replace(state, chains=chains, committables=encoded([]))
 
     def stats(
         self, metadata: CheckpointMetadata, directory: AnyPath, begun_s: float, written: Sizes | None = None

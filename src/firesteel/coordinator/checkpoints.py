@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from firesteel.common.encoding import encoded
 from firesteel.common.files.durability import make_directory
 from firesteel.common.files.remote_path import RemotePath
 from firesteel.common.options.state_options import RECOVERY_IGNORE_UNCLAIMED
-from firesteel.common.trust.pickling import pickled
 from firesteel.coordinator.checkpoint_messages import CommitPart, Part, Request
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.region_checkpoints import RegionCheckpoints
@@ -214,7 +214,7 @@ class Checkpoints:
         # From here on the metadata may be written by others; so the files are no longer this run's to remove.
         self._may_have_decided = True
         chains = dict(self._files.present)
-        state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(pending), self.next_time)
+        state = RegionState(self.batch_id, chains, enumerator.snapshot(), encoded(pending), self.next_time)
         self._keep(state)
         written, self._written = self._written, {}
         self._has_leftovers |= self.protocol.uploads.take_abandoned()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
+from firesteel.common.encoding import decoded, encoded
 from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.coordinator.backlog import Backlog
 from firesteel.functions.connector_base import Source
@@ -17,14 +17,16 @@ from firesteel.functions.splits import WITHOUT_SPLITS, Known, Split, SplitRange
 
 
 class KnownKeys:
-    """The keys of splits that must not be read again while the source still lists them; pickled compressed.
+    """The keys of splits that must not be read again while the source still lists them; in files compressed.
 
     Flink: `PendingSplitsCheckpoint.alreadyProcessedPaths`, which grows without bound.
     """
 
-    def __init__(self, keys: Set[str] = frozenset()) -> None:
-        self.keys = set(keys)
-        self._packed: bytes | None = None
+    DATA_FIELDS: ClassVar = ("packed",)
+
+    def __init__(self, keys: Set[str] = frozenset(), packed: bytes | None = None) -> None:
+        self.keys = set(keys) if packed is None else set(decoded(zlib.decompress(packed)))
+        self._packed = packed
 
     def add(self, key: str) -> None:
         """Add a key."""
@@ -37,14 +39,17 @@ class KnownKeys:
             self.keys.intersection_update(keys)
             self._packed = None
 
-    def __reduce__(self) -> Any:
+    @property
+    def packed(self) -> bytes:
+        """All keys."""
         # Kept between checkpoints, as most change no key and there may be millions.
         if self._packed is None:
-            self._packed = zlib.compress(pickle.dumps(sorted(self.keys), protocol=5), 1)
-        return _unpack_keys, (self._packed,)
+            self._packed = zlib.compress(encoded(sorted(self.keys)), 1)
+        return self._packed
 
 
 def _unpack_keys(packed: bytes) -> KnownKeys:
+    """Return keys that an earlier release has pickled."""
     return KnownKeys(set(load_plain(zlib.decompress(packed))))
 
 

@@ -5,11 +5,11 @@ Its position after a batch is part of that batch's checkpoint. Flink: `SplitEnum
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from firesteel.common.encoding import encoded_data
 from firesteel.coordinator.batch_sizes import BatchSizes
 from firesteel.coordinator.idle_splits import IdleSplits
 from firesteel.coordinator.input_clock import InputClock
@@ -251,8 +251,8 @@ class SplitEnumerator:
             self._sizes.took(self._given, seconds)
 
     def snapshot(self) -> bytes:
-        """Return the pickled states of all sources by operator id."""
-        return pickle.dumps({s.operator_id: s.splits.state for s in self._sources.values()}, protocol=5)
+        """Return the encoded states of all sources by operator id."""
+        return encoded_data({s.operator_id: s.splits.state for s in self._sources.values()})
 
     def restore(self, *snapshots: bytes) -> None:
         """Restore the states of sources; new sources start from their beginning."""

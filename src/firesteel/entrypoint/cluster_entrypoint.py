@@ -22,6 +22,7 @@ from firesteel.common.options.metric_options import (
     TRACE_REPORTERS,
 )
 from firesteel.common.options.option_check import check_options
+from firesteel.common.short_turns import take_short_turns
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
@@ -93,6 +94,7 @@ class ClusterEntrypoint:
             OSError: a port is in use.
             FiresteelError: an option is invalid, or a service is unreachable.
         """
+        take_short_turns()
         if isinstance(self._rpc, TcpRpcService):
             await self._rpc.start()
             await LeaderDirectory(self._rpc, self._ha).start()

@@ -6,7 +6,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from firesteel.common.constants import MAX_LONG_VALUE
 from firesteel.common.serializer import TypeSerializer
@@ -78,6 +78,7 @@ class TimeWindow(Window):
     """
 
     __slots__ = ("_hash", "end", "start")
+    DATA_FIELDS: ClassVar = ("start", "end")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
@@ -165,6 +166,7 @@ class CountWindow(Window):
     """
 
     __slots__ = ("id",)
+    DATA_FIELDS: ClassVar = ("id",)
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -195,6 +197,7 @@ class GlobalWindow(Window):
     """
 
     __slots__ = ()
+    DATA_FIELDS: ClassVar = ()
 
     def __init__(self) -> None:
         pass

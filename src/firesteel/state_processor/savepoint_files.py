@@ -8,10 +8,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from firesteel.common.encoding import state_of
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
-from firesteel.operators.state.entries import Stored
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
@@ -19,7 +20,7 @@ from firesteel.runtime.rpc import accepted_state_keys, state_key
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
 from firesteel.task.state_seal import StateSeal
-from firesteel.task.state_types import load_inert, load_state
+from firesteel.task.state_types import inert_entries, state_entries
 from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
@@ -98,7 +99,7 @@ class SavepointFiles:
         self,
         path: str,
         configuration: Mapping[str, str] | None = None,
-        load: Callable[[bytes], Any] = load_state,
+        load: Callable[[bytes], Delta] = state_entries,
         seal: StateSeal | None = None,
     ) -> None:
         options = configuration or {}
@@ -116,7 +117,7 @@ class SavepointFiles:
 
         Values of other classes than Python's and Row are not created, only shown.
         """
-        return cls(path, configuration, load_inert, StateSeal(allows_unverified=True))
+        return cls(path, configuration, inert_entries, StateSeal(allows_unverified=True))
 
     @property
     def operators(self) -> dict[str, tuple[str, VertexLayout]]:
@@ -141,10 +142,15 @@ class SavepointFiles:
         for file in reversed(self.chain_of(layout, subtask)):
             yield from self._deltas_of(operator_id, layout, file)
 
-    def _deltas_of(self, operator_id: str, layout: VertexLayout, file: VersionFile) -> Iterator[tuple[Delta, int]]:
+    def _deltas_of(
+        self, operator_id: str, layout: VertexLayout, file: VersionFile, only: TableName | None = None
+    ) -> Iterator[tuple[Delta, int]]:
+        wanted = None if only is None else (None, DESCRIBED, only.text)
         described: dict[str, Description] = {}
         for vertex_id, found, state in self.frames((file,)):
             if vertex_id == layout.vertex_id and found == operator_id:
+                if wanted is not None and state_of(state) not in wanted:
+                    continue
                 name, entries = self._load(state)
                 if name == DESCRIBED:
                     described.update(entries)
@@ -163,22 +169,30 @@ class SavepointFiles:
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""
-        yield from (item for found, item, _ in self.all_entries(operator_id, subtask) if found == table)
+        yield from (item for found, item, _ in self.all_entries(operator_id, subtask, table) if found == table)
 
-    def entries_of_operator(self, operator_id: str) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
+    def entries_of_operator(self, operator_id: str) -> Iterator[tuple[TableName, tuple[Entry, Stored], int]]:
         """Yield the entries of all subtasks, as `all_entries`; those of broadcast states once."""
         for subtask in range(self.operators[operator_id][1].parallelism):
             for found in self.all_entries(operator_id, subtask):
                 if not subtask or found[0].kind != "broadcast":  # Each subtask has the whole broadcast state.
                     yield found
 
-    def all_entries(self, operator_id: str, subtask: int) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
-        """Yield the entries of all tables of a subtask: table, (entry, value), and approximate size in bytes."""
+    def all_entries(
+        self, operator_id: str, subtask: int, only: TableName | None = None
+    ) -> Iterator[tuple[TableName, tuple[Entry, Stored], int]]:
+        """Yield the entries of the tables of a subtask: table, (entry, value), and approximate size in bytes.
+
+        Args:
+            operator_id: The operator.
+            subtask: Its subtask.
+            only: A table; others may be left out. None for all.
+        """
         _, layout = self.operators[operator_id]
         chain = self.chain_of(layout, subtask)
         later: dict[tuple[str, Any], ListPart | None] = {}
         for file in reversed(chain):
-            for name, entry, value, size in _values(self._deltas_of(operator_id, layout, file)):
+            for name, entry, value, size in _values(self._deltas_of(operator_id, layout, file, only)):
                 if len(chain) > 1:
                     part = later.get((name, entry), _NOTHING)
                     if part is None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from firesteel.common.encoding import encoded_data, encoded_entries, state_of
+from firesteel.common.encoding.program_values import program_entries
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.common.keys.key_groups import key_group_assigner, operator_index
-from firesteel.common.trust.pickling import pickled
 from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
 from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
@@ -163,7 +163,9 @@ class SavepointWriter:
         for subtask in range(layout.parallelism):
             slot = layout.stage, layout.first_slot + subtask
             deltas: Iterator[Delta] = chain(parts_of(name, by_slot.get(slot, {}).items()), [(DESCRIBED, described)])
-            frames: list[Frame] = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
+            frames: list[Frame] = [
+                (layout.vertex_id, operator.operator_id, encoded_entries(*delta)) for delta in deltas
+            ]
             self._added.setdefault(slot, {})[table] = frames
         return self
 
@@ -200,7 +202,7 @@ class SavepointWriter:
 
     def _write_slot(self, directory: AnyPath, slot: Slot) -> VersionFile:
         name = f"versions/{slot[0]}/{slot[1]}/written.full"
-        frames = (pickle.dumps(frame, protocol=5) for frame in self._frames_of(slot))
+        frames = (encoded_data(frame) for frame in self._frames_of(slot))
         if isinstance(directory, RemotePath):
             data = state_file_bytes(list(frames), self._seal)
             (directory / name).write_bytes(data)
@@ -230,9 +232,10 @@ class SavepointWriter:
         replaced = self._replaced.get(operator_id)
         if not replaced:
             return state
-        name, entries = pickle.loads(state)
+        name = state_of(state) or program_entries(state)[0]
         if name == DESCRIBED:
-            return pickled((name, {of: found for of, found in entries.items() if TableName(of) not in replaced}))
+            _, entries = program_entries(state)
+            return encoded_entries(name, {of: found for of, found in entries.items() if TableName(of) not in replaced})
         return None if TableName(name) in replaced else state
 
     def _metadata(self, chains: dict[Slot, Chain]) -> CheckpointMetadata:
@@ -242,7 +245,7 @@ class SavepointWriter:
             for layout in dict.fromkeys(self._layouts.values())
         )
         if self._source is None:
-            region = RegionState(0, dict(chains), pickle.dumps({}), pickle.dumps([]), None)
+            region = RegionState(0, dict(chains), encoded_data({}), encoded_data([]), None)
             return CheckpointMetadata(1, now_ms, "0" * 32, "", True, vertices, (region,))
         old = self._source.metadata
         regions = list(old.regions)
@@ -259,7 +262,7 @@ class SavepointWriter:
 
     def _sources(self, sources: bytes) -> bytes:
         kept = {id_: where for id_, where in load_sources(sources).items() if id_ not in self._removed}
-        return pickle.dumps(kept, protocol=5)
+        return encoded_data(kept)
 
 
 def _stored_form(descriptor: Any) -> Callable[[Any, Any], dict[Any, Any]]:

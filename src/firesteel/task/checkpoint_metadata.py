@@ -11,11 +11,11 @@ Why: `docs/decisions/0012-checkpoints.md`.
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from firesteel.common.encoding import encoded_data
 from firesteel.common.files.durability import sync_directory, sync_file
 from firesteel.common.files.file_systems import LOCAL_FILES, Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
@@ -83,8 +83,8 @@ class RegionState:
     Attributes:
         batch_id: The batch of the region after which it was taken.
         chains: (stage, slot) -> the files of its version, relative to `base_of` the checkpoint.
-        sources: Pickled: operator id -> state of that source's enumerator.
-        committables: Pickled: the committables of its sinks for the checkpoint.
+        sources: Encoded: operator id -> state of that source's enumerator.
+        committables: Encoded: the committables of its sinks for the checkpoint.
         next_time: Time (ms) at which the region has work to do even without input.
     """
 
@@ -151,7 +151,7 @@ def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str,
         it.
         FileNotFoundError: the directory of the job is gone, so the job has ended.
     """
-    frames = [pickle.dumps(metadata, protocol=5)]
+    frames = [encoded_data(metadata)]
     try:
         publish(directory / METADATA, frames, owner, seal)
     except FileExistsError:
@@ -160,7 +160,7 @@ def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str,
 
 def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata, seal: StateSeal = UNSEALED) -> None:
     """Write the metadata of a savepoint durably into the directory that already has its state files."""
-    frames = [pickle.dumps(metadata, protocol=5)]
+    frames = [encoded_data(metadata)]
     if isinstance(directory, RemotePath):
         (directory / METADATA).create(state_file_bytes(frames, seal))
         return

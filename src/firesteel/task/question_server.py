@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from firesteel.common.json_types import Json
+from firesteel.common.short_turns import take_short_turns
 
 STACKS, STATE = "stacks", "state"
 TOPICS = (STACKS, STATE)
@@ -41,10 +42,15 @@ class QuestionServer(Generic[Question]):
     Args:
         path: The socket.
         answer: Answers a question.
+        rest: Called by the same thread when nobody has asked for `rest_after_s` seconds since the last question.
+        rest_after_s: How long that is.
     """
 
-    def __init__(self, path: Path, answer: Answer[Question]) -> None:
+    def __init__(
+        self, path: Path, answer: Answer[Question], rest: Callable[[], None] | None = None, rest_after_s: float = 60.0
+    ) -> None:
         self._answer = answer
+        self._rest, self._rest_after_s = rest, rest_after_s
         self._name = f"{path.name.partition('-')[0]}-server"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path.unlink(missing_ok=True)  # of a former process with the same id
@@ -56,8 +62,9 @@ class QuestionServer(Generic[Question]):
         threading.Thread(target=self._serve, name=self._name, daemon=True).start()
 
     def _serve(self) -> None:
+        take_short_turns()
         while True:
-            connection, _ = self._socket.accept()
+            connection = self._next_connection()
             try:
                 with connection:
                     connection.sendall(json.dumps(self._answer(json.loads(_line(connection)))).encode())
@@ -65,6 +72,18 @@ class QuestionServer(Generic[Question]):
                 pass  # The TaskExecutor has given up.
             except Exception:
                 traceback.print_exc()  # The next question may be answered.
+
+    def _next_connection(self) -> socket.socket:
+        try:
+            connection, _ = self._socket.accept()
+        except TimeoutError:
+            assert self._rest is not None
+            self._rest()
+            self._socket.settimeout(None)
+            connection, _ = self._socket.accept()
+        if self._rest is not None:
+            self._socket.settimeout(self._rest_after_s)
+        return connection
 
 
 def _line(connection: socket.socket) -> bytes:

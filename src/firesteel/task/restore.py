@@ -7,7 +7,6 @@ Why: `docs/decisions/0003-replay-from-version-files.md`.
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.encoding import encoded_data
+from firesteel.common.encoding.program_values import program_entries, program_value
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, size_of
 from firesteel.common.files.temporary_directories import made_directory
@@ -183,7 +184,7 @@ def write_rescale_plan(store: AnyPath, region: int, plan: RestorePlan, seal: Sta
 
 
 def _write_plan(path: AnyPath, plan: RestorePlan, seal: StateSeal) -> None:
-    frames = [pickle.dumps(plan, protocol=5)]
+    frames = [encoded_data(plan)]
     if isinstance(path, Path):
         replace_state_file(path, frames, seal)
     else:
@@ -270,7 +271,7 @@ class PlannedState:
     def _deltas_of(self, operator_id: str, layout: VertexLayout, subtask: int) -> Iterator[Delta]:
         for vertex_id, found, state in self._frames(layout, subtask):
             if vertex_id == layout.vertex_id and found == operator_id:
-                yield pickle.loads(state)
+                yield program_entries(state)
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """Return the snapshots of all subtasks of an operator, in subtask order."""
@@ -283,7 +284,7 @@ class PlannedState:
                 if vertex_id == layout.vertex_id and found is None:
                     # Each file of a chain has the whole rest of the subtask, so that of the last one counts.
                     last[subtask] = version["operators"][operator_id][1]
-        return [pickle.loads(snapshot) for snapshot in last.values()]
+        return [program_value(snapshot) for snapshot in last.values()]
 
     def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
         return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched, self._seal)

@@ -33,12 +33,13 @@ from firesteel.task.state_seal import (
 
 import_moved_modules()  # for the pickles in state of earlier releases
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """The format version of new files. Version 1 stored whole maps as values of map states; version 2 named version files
 by batch only; version 3 had other canonical keys and whole broadcast states in each version; version 4 contained
-committers with passwords and had no regions; version 5 had lists as a whole only."""
+committers with passwords and had no regions; version 5 had lists as a whole only; versions
+up to 6 were pickles."""
 
-_READ_VERSIONS = (5, FORMAT_VERSION)
+_READ_VERSIONS = (5, 6, FORMAT_VERSION)
 
 SEALED = 0x8000
 """Added to the format version of a sealed file."""
@@ -309,7 +310,8 @@ def _check(path: AnyPath, file: IO[bytes], meant: int | None) -> bool:
         raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
     if version & ~SEALED not in _READ_VERSIONS:
-        known = " and ".join(map(str, _READ_VERSIONS))
+        *others, last = _READ_VERSIONS
+        known = f"{', '.join(map(str, others))} and {last}"
         raise StateFileError(path, f"has format version {version & ~SEALED}; this version of firesteel reads {known}")
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):

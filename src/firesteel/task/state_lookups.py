@@ -31,6 +31,7 @@ from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
+from firesteel.operators.state.served_table import UNUSED_AFTER_S
 from firesteel.task.question_server import STATE, QuestionServer, socket_of
 from firesteel.task.slot_tasks import SlotTasks
 
@@ -55,13 +56,19 @@ class LookupProblem(Exception):
 
 def state_server(directory: Path, process_id: int, tasks: Tasks) -> QuestionServer[Question]:
     """Return the server that looks up state."""
-    return QuestionServer(socket_of(directory, process_id, STATE), lambda question: answer_of(question, tasks))
+    # By default a thread waits 5 ms until busy user code lets it run, and a look-up waits several times.
+    usual_s = sys.getswitchinterval()
+
+    def answer(question: Question) -> Json:
+        sys.setswitchinterval(min(_SWITCH_S, usual_s))
+        return answer_of(question, tasks)
+
+    path = socket_of(directory, process_id, STATE)
+    return QuestionServer(path, answer, lambda: sys.setswitchinterval(usual_s), UNUSED_AFTER_S)
 
 
 def answer_of(question: Question, tasks: Tasks) -> Json:
     """Return the answer to a question."""
-    # By default a thread waits 5 ms until busy user code lets it run, and a look-up waits several times.
-    sys.setswitchinterval(_SWITCH_S)
     try:
         return _looked_up(question, tasks())
     except LookupProblem as problem:

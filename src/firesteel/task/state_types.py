@@ -1,15 +1,16 @@
-"""Readers of the pickles in state files that run no code: they create plain data and the classes of a table only.
+"""Readers of state files that run no code: they create plain data and the classes of a table only.
 
-| reader | reads | other classes |
+| reader | reads | values that are pickled |
 |---|---|---|
 | `load_metadata` | `_metadata` and restore plans | refused |
 | `load_frame` | frames of version files; keyed state inside stays bytes | refused |
 | `load_sources` | positions of splits | refused |
 | `load_committables` | committables of sinks | refused, unless the job has committables of its own |
-| `load_inert` | state of users, to describe it | become inert values |
-| `load_state` | state of users, for their programs | are read by `pickle`; plain data is not |
+| `inert_entries` | state of users, to describe it | become inert values |
+| `state_entries` | state of users, for their programs | are read by `pickle`; plain data is not |
 
-`pickle.loads` on users' state is left to the process that runs the users' code.
+Files of format versions up to 6 are pickles as a whole, in which the same is allowed. `pickle.loads` on users' state is
+left to the process that runs the users' code (`common.encoding.program_values`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,23 @@ import pickle
 import reprlib
 from typing import Any
 
+from firesteel.common.encoding import NamedEntries, decoded, decoded_entries, is_encoded
+from firesteel.common.encoding.kinds import Value
+from firesteel.common.encoding.program_values import program_value
 from firesteel.common.keys.canonical_keys import ValueKey, key_of
 from firesteel.common.keys.key_forms import is_made_of
 from firesteel.common.trust.restricted_pickle import VALUES, load_listed
 from firesteel.task.moved_modules import MOVED
 
-__all__ = ["load_committables", "load_frame", "load_inert", "load_metadata", "load_sources", "load_state"]
+__all__ = [
+    "inert_entries",
+    "load_committables",
+    "load_frame",
+    "load_inert",
+    "load_metadata",
+    "load_sources",
+    "state_entries",
+]
 
 _METADATA = {
     "firesteel.task.checkpoint_metadata": ("CheckpointMetadata", "RegionState", "VertexLayout"),
@@ -66,30 +78,33 @@ def load_metadata(data: bytes) -> Any:
     """Return the metadata of a checkpoint, or a restore plan.
 
     Raises:
-        pickle.UnpicklingError: (all readers) the data contains a class that is not in the table.
+        NotDataError: (all readers) the data contains something that is no data.
+        pickle.UnpicklingError: (all readers) an earlier release has written it, and a class is not in the table.
     """
-    return load_listed(data, "a checkpoint's metadata", _METADATA, MOVED)
+    return decoded(data) if is_encoded(data) else load_listed(data, "a checkpoint's metadata", _METADATA, MOVED)
 
 
 def load_frame(data: bytes) -> Any:
     """Return a frame of a version file."""
-    return load_listed(data, "a frame of a version file", _FRAME, MOVED)
+    return decoded(data) if is_encoded(data) else load_listed(data, "a frame of a version file", _FRAME, MOVED)
 
 
 def load_sources(data: bytes) -> Any:
     """Return the states of sources by operator id."""
-    return load_listed(data, "the position of a source", _SOURCES, MOVED)
+    return decoded(data) if is_encoded(data) else load_listed(data, "the position of a source", _SOURCES, MOVED)
 
 
 def load_committables(data: bytes, has_own: bool) -> Any:
     """Return the committables of a checkpoint.
 
     Args:
-        data: The pickled committables, from a verified file where the cluster has a secret.
+        data: The committables, from a verified file where the cluster has a secret.
         has_own: Whether a sink of the job has committables of its own classes, so that this process, which runs its
             committer, reads all classes.
     """
-    return pickle.loads(data) if has_own else load_listed(data, "what a sink commits", _COMMITTABLES, MOVED)
+    if has_own:
+        return program_value(data)
+    return decoded(data) if is_encoded(data) else load_listed(data, "what a sink commits", _COMMITTABLES, MOVED)
 
 
 class _Inert:
@@ -175,23 +190,39 @@ def _inert_class(module: str, name: str) -> type[_Inert]:
     return type(name.rpartition(".")[2], (_Inert,), {"__module__": module})
 
 
-def load_inert(data: bytes) -> object:
-    """Return state of users, in which values of other classes are inert: nothing is imported, and no code runs.
+def inert_entries(data: bytes) -> NamedEntries:
+    """Return entries of a state, in which values of other classes are inert: nothing is imported, and no code runs.
 
     Raises:
-        pickle.UnpicklingError: the data cannot be shown.
+        NotDataError: the data is not in the form of data.
+        pickle.UnpicklingError: values cannot be shown.
     """
+    if is_encoded(data):
+        return decoded_entries(data, load_inert)
+    entries: NamedEntries = load_inert(data)
+    return entries
+
+
+def load_inert(data: bytes) -> Value:
+    """Return pickled values, those of other classes inert, as `inert_entries` does."""
     try:
         return _InertUnpickler(data).load()
     except Exception as error:  # Anything can be in a file that anyone may have written.
         raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
 
 
-def load_state(data: bytes) -> object:
-    """Return state of users: of plain data without running anything, of other classes with `pickle`.
+def state_entries(data: bytes) -> NamedEntries:
+    """Return entries of a state: of plain data without running anything, of other classes with `pickle`.
 
-    Values of all declared types are plain data, see `tests/task/test_state_types.py`.
+    Values of all declared types are plain data, see `tests/task/test_typed_values.py`.
     """
+    if is_encoded(data):
+        return decoded_entries(data, _load_state)
+    entries: NamedEntries = _load_state(data)
+    return entries
+
+
+def _load_state(data: bytes) -> Value:
     unpickler = _InertUnpickler(data)
     try:
         found: object = unpickler.load()

@@ -5,16 +5,16 @@ Why: `docs/decisions/0018-fencing-by-tries-and-chains.md`.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from firesteel.common.trust.pickling import pickled
+from firesteel.common.encoding import encoded_entries
+from firesteel.common.encoding.program_values import program_entries
 from firesteel.operators.state.list_part import ListPart, continued
 from firesteel.task.versions import Chain
 
 Frame = tuple[str, str | None, Any]
-"""(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
+"""(vertex id, operator id, encoded Delta) or (vertex id, None, Version)."""
 
 MAX_FILES = 200
 """Maximum length of a chain; then a full file is written, so that a restart reads few files."""
@@ -57,10 +57,10 @@ def merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
             if operator_id is None:
                 versions[vertex_id] = state
             else:
-                name, entries = pickle.loads(state)
+                name, entries = program_entries(state)
                 _update(tables.setdefault((vertex_id, operator_id, name), {}), entries)
     for (vertex_id, operator_id, name), entries in tables.items():
-        yield vertex_id, operator_id, pickled((name, entries))
+        yield vertex_id, operator_id, encoded_entries(name, entries)
     for vertex_id, state in versions.items():
         yield vertex_id, None, state
 

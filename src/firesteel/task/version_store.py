@@ -9,19 +9,19 @@ A version is a full file and the deltas after it. The files of a version are not
 reports the chain that it wrote, the coordinator keeps the chains of the accepted batch, and the request for the next
 batch names the chain to start from. So a file left by a stale, killed or repeated execution belongs to no version.
 
-A file has pickled frames of two kinds: `(vertex id, operator id, delta)` with a part of an operator's keyed state, as
+A file has frames of two kinds: `(vertex id, operator id, delta)` with a part of an operator's keyed state, as
 bytes, and after all of those `(vertex id, None, version)` with the rest of a subtask.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from firesteel.common.encoding import encoded_data
 from firesteel.common.files.durability import make_directory, sync_directory, sync_file
 from firesteel.common.files.remote_path import AnyPath, RemotePath
 from firesteel.task.state_file import checksum_of, read_state_file, write_state_file
@@ -111,7 +111,8 @@ def read_frames(directory: Path, chain: Chain, seal: StateSeal = UNSEALED) -> It
 
     Raises:
         StateFileError: a file is missing, damaged, or cannot be verified.
-        pickle.UnpicklingError: a frame contains other data than a frame does.
+        NotDataError: a frame contains something else than data.
+        pickle.UnpicklingError: the same, in a file of an earlier release.
     """
     for file in chain:
         for frame in read_state_file(directory / file.path, seal, file.checksum):
@@ -200,7 +201,7 @@ class VersionStore:
         if merged:
             frames = merge(read_frames(self._directory, merged, self._seal), frames)
         try:
-            size = write_state_file(path, _pickled_frames(frames, sizes), seal=self._seal)
+            size = write_state_file(path, _encoded_frames(frames, sizes), seal=self._seal)
         except FileExistsError:
             raise TryIsOverError(path) from None
         return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes, checksum_of(path)))
@@ -276,13 +277,13 @@ class VersionStore:
         self._durable[stage] = paths
 
 
-def _pickled_frames(frames: Iterable[Frame], sizes: dict[str, int]) -> Iterator[bytes]:
-    """Yield pickled frames, and add up the bytes of keyed state by operator in `sizes`."""
+def _encoded_frames(frames: Iterable[Frame], sizes: dict[str, int]) -> Iterator[bytes]:
+    """Yield the bytes of frames, and add up the bytes of keyed state by operator in `sizes`."""
     for frame in frames:
         _, operator_id, state = frame
         if operator_id is not None:
             sizes[operator_id] = sizes.get(operator_id, 0) + len(state)
-        yield pickle.dumps(frame, protocol=5)
+        yield encoded_data(frame)
 
 
 def chain_sizes(chain: Sequence[VersionFile]) -> dict[str, int]:

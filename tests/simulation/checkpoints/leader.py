@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
+from firesteel.common.encoding import encoded
+from firesteel.common.encoding.program_values import program_value
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_MAX_CONCURRENT, CHECKPOINTING_MIN_PAUSE
 from firesteel.coordinator.checkpoint_coordinator import CheckpointCoordinator
 from firesteel.coordinator.checkpoint_messages import (
@@ -203,7 +204,7 @@ class Run:
             self._sent = {*_files(last)}
             yield self._world.delay_s()
             self._may_crash("before it commits again")
-            self._world.commit(pickle.loads(last.committables))
+            self._world.commit(program_value(last.committables))
 
     def _settle(self) -> Thread:
         part, settled = self._protocol.part, self._protocol.settled
@@ -294,7 +295,7 @@ class Run:
         protocol.processed(bool(asked or has_ended or is_due), count == 0, False)
         if asked or has_ended or is_due:
             chains = {(0, 0): (VersionFile(name, 1, {}),)}
-            position, pending = pickle.dumps(self._position), pickle.dumps(list(protocol.pending))
+            position, pending = encoded(self._position), encoded(list(protocol.pending))
             state = RegionState(self._batch_id, chains, position, pending, DRAINED if self._is_drained else None)
             self._kept[self._batch_id] = _files(state)
             missing = {name} - self._sent if self._leader.uploads else set()

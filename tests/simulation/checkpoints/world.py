@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import pickle
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
+from firesteel.common.encoding.program_values import program_value
 from firesteel.coordinator.checkpoint_messages import Request
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
@@ -49,7 +49,7 @@ def positions_in(metadata: CheckpointMetadata) -> list[int]:
 
 def position_of(state: RegionState) -> int:
     """Return up to which number a region has read its input."""
-    found: int = pickle.loads(state.sources)
+    found: int = program_value(state.sources)
     return found
 
 
@@ -121,7 +121,7 @@ class World:
         self.ids_taken.add(metadata.checkpoint_id)
         self.stored[metadata.checkpoint_id] = metadata
         for state in metadata.states:
-            self.decided.update(pickle.loads(state.committables))
+            self.decided.update(program_value(state.committables))
         return True
 
     def check_newest(self) -> None:
@@ -135,7 +135,7 @@ class World:
             raise ViolationError("no checkpoint is retained")
         for region, state in enumerate(self.stored[newest[-1]].regions if newest else ()):
             if state is not None:
-                pending = {number for _, number, _ in pickle.loads(state.committables)}
+                pending = {number for _, number, _ in program_value(state.committables)}
                 self._check_output(region, position_of(state), pending, f"chk-{newest[-1]}")
 
     def save(self, request: Request, metadata: CheckpointMetadata) -> None:

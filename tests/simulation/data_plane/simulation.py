@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import random
 import secrets
 import tempfile
@@ -18,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from firesteel.common.encoding.program_values import program_value
 from firesteel.common.files.remote_path import AnyPath
 from firesteel.common.options.checkpointing_options import (
     CHECKPOINTING_MAX_CONCURRENT,
@@ -268,7 +268,7 @@ def _faults(chance: random.Random) -> Faults:
 def _parts(metadata: CheckpointMetadata) -> list[FinishedPart]:
     return [
         request.committable
-        for committable in pickle.loads(metadata.states[0].committables)
+        for committable in program_value(metadata.states[0].committables)
         if isinstance(committable, SinkCommittables)
         for request in committable.requests
         if isinstance(request.committable, FinishedPart)

@@ -98,6 +98,8 @@ class _Candidate:
 class _OrderedCounts(dict[Any, int]):
     """Counts of values with a heap of the values, from which those that are gone are removed late."""
 
+    WRITTEN_AS = dict
+
     def __init__(self, counts: dict[Any, int], choose: Callable[..., Any]) -> None:
         super().__init__(counts)
         self._choose = choose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from firesteel.functions.cep.skip_strategies import EventId, MatchedIds
 
@@ -14,6 +14,10 @@ V = TypeVar("V")
 
 Match = dict[str, list[object]]
 """The events of a match by name of the part, in the order in which they were taken."""
+
+_MatchRow = tuple[str, int | None, EventId, int]
+_Parts = tuple[list[tuple[EventId, object]], list[tuple[str, int, int | None]], list[_MatchRow], int, int]
+"""Events by their ids; of what was taken the part, event and predecessor; matches; how many are partial; all events."""
 
 NO_EVENT: EventId = (2**63 - 1, 2**31 - 1)
 """The id that stands for the first event of a match that has none yet, after all events."""
@@ -85,15 +89,25 @@ class NfaState:
     partial: tuple[PartialMatch, ...]
     completed: tuple[PartialMatch, ...] = ()
     events: int = 0
+    DATA_FIELDS: ClassVar = ("parts",)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the events as a table: a match may be longer than the stack is deep."""
+        return _restored, self.parts
+
+    @classmethod
+    def from_data(cls, parts: _Parts) -> NfaState:
+        """Return the state with some `parts`."""
+        return _restored(*parts)
+
+    @property
+    def parts(self) -> _Parts:
+        """The events as a table, and what refers to it: a match may be longer than the stack is deep."""
         taken: _Numbers[Taken] = _Numbers()
         events: _Numbers[object] = _Numbers()
         rows = [_match_row(match, taken) for match in (*self.partial, *self.completed)]
         table = [(each.part, events.of(each.id, each.event), taken.known(each.previous)) for each in taken.values]
         values = list(zip(events.keys, events.values, strict=True))
-        return _restored, (values, table, rows, len(self.partial), self.events)
+        return cast("_Parts", (values, table, rows, len(self.partial), self.events))
 
 
 class _Numbers(Generic[V]):

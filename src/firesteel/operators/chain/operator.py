@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
     from firesteel.common.typeinfo import TypeInformation
     from firesteel.functions.output_tag import OutputTag
+    from firesteel.operators.state.entries import Entry, Stored
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -268,7 +269,7 @@ class Operator:
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the operator from a snapshot."""
 
-    def state_parts(self, full: bool) -> Iterator[object]:
+    def state_parts(self, full: bool) -> Iterator[tuple[str, dict[Entry, Stored]]]:
         """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from firesteel.common.encoding import encoded, encoded_entries
+from firesteel.common.encoding.program_values import program_entries, program_value
 from firesteel.common.keys.key_groups import key_group_range
-from firesteel.common.trust.pickling import pickled
 from firesteel.common.values.coercion import is_immutable_type
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.splits import Idleness, SplitRange
@@ -41,10 +41,10 @@ FITTING_OUTPUT = (
 
 Version = dict[str, Any]
 """The state of a subtask without keyed state: `ended`, the state of its `gate` and `edges`, and in `operators`
-by id `(has state, pickled snapshot)`. The flag tells whether another job must restore the snapshot."""
+by id `(has state, encoded snapshot)`. The flag tells whether another job must restore the snapshot."""
 
 State = tuple[str, bytes]
-"""(operator id, pickled Delta): a part of the keyed state of an operator."""
+"""(operator id, encoded Delta): a part of the keyed state of an operator."""
 
 
 class RestoredState(Protocol):
@@ -281,8 +281,8 @@ class Subtask:
     def keyed_state(self, full: bool) -> Iterator[State]:
         """Yield the changes of keyed and broadcast state since the last version, or all of it if `full`."""
         for operator_id, operator in self.operators:
-            for delta in operator.state_parts(full):
-                yield operator_id, pickled(delta)
+            for name, entries in operator.state_parts(full):
+                yield operator_id, encoded_entries(name, entries)
 
     def publish_state(self, batch_id: int) -> None:
         """Let other threads see the state after a batch, whose changes `keyed_state` has returned."""
@@ -296,7 +296,7 @@ class Subtask:
         operators = {}
         for operator_id, operator in self.operators:
             snapshot = snapshots.get(operator_id)
-            operators[operator_id] = (operator.carries_state and bool(snapshot), pickled(snapshot))
+            operators[operator_id] = (operator.carries_state and bool(snapshot), encoded(snapshot))
         edges = [edge.snapshot() for edge in self._edges]
         return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
 
@@ -306,7 +306,7 @@ class Subtask:
     def load(self, operator_id: str, delta: bytes) -> None:
         """Load a part of an operator's keyed or broadcast state, before `start`."""
         operator = next(operator for found, operator in self.operators if found == operator_id)
-        loaded = pickle.loads(delta)
+        loaded = program_entries(delta)
         # Each of them takes the tables that are its own, by their names.
         operator.load_keyed(loaded)
         operator.load_copied(loaded)
@@ -315,7 +315,7 @@ class Subtask:
         """Open the operators and restore a version, if given; a subtask that has ended stays closed."""
         if version is not None:
             states = version["operators"].items()
-            self._snapshots = {operator_id: pickle.loads(snapshot) for operator_id, (_, snapshot) in states}
+            self._snapshots = {operator_id: program_value(snapshot) for operator_id, (_, snapshot) in states}
             self._restore_ends(version)
         if version is None or not version["ended"]:
             self.open()

@@ -154,6 +154,8 @@ class DiskListView(Sequence[Stored]):
         number: Identifies the list; its chunks are kept while there is a view.
     """
 
+    WRITTEN_AS = list
+
     def __init__(self, chunks: ListChunks, number: int, written: int, last: list[Stored]) -> None:
         self.number = number
         self._chunks, self._written, self._last = chunks, written, last

@@ -12,7 +12,7 @@ import os
 import pickle
 import re
 import struct
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -38,7 +38,7 @@ _SAMPLED = 8
 """Number of the oldest and of the latest entries whose size is looked at."""
 
 _ENTRY_BYTES = 100
-"""What an entry takes in the dictionary and the set of changes, beside its key and value."""
+"""What an entry takes in the dictionary, beside its key and value."""
 
 _DROPPED_PART = 8
 _MAPPED_PART = 4
@@ -147,8 +147,13 @@ class DiskDict(MappingOnDisk):
         self._absent: set[object] = set()
         self._has_rows = False
         self._cached: dict[object, object] = {}
-        self._unwritten: set[object] = set()
         self._removed: set[object] = set()
+        # Those that are as on disk, and not the others: these are most where new keys come, and a set takes 60 bytes
+        # for each.
+        self._clean: set[object] = set()
+        self._note_loaded: Callable[[object], None] = self._clean.add
+        self._note_changed: Callable[[object], None] = self._clean.discard
+        self._note_removed: Callable[[object], None] = self._clean.discard
 
     def get(self, entry: object, default: object = None) -> Stored:
         """Return the value of an entry, or the default."""
@@ -182,6 +187,7 @@ class DiskDict(MappingOnDisk):
             self.review()
         value = self._loaded(data)
         self._cached[entry] = value = value.value if value.__class__ is _Whole else value
+        self._note_loaded(entry)
         return value
 
     def _loaded(self, data: bytes) -> Stored | _Whole:
@@ -204,28 +210,28 @@ class DiskDict(MappingOnDisk):
         self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
 
     def _drop(self, entries: list[object]) -> None:
-        dropped = set(entries)
-        self._write_all((dropped & self._unwritten) | dropped.intersection(self.changed))
+        self._write_all(self._unwritten_of(entries))
         for entry in entries:
             del self._cached[entry]
+            self._note_removed(entry)
+
+    def _unwritten_of(self, entries: list[object]) -> set[object]:
+        """Return those of some entries in memory that are not as on disk."""
+        clean = self._clean.intersection(entries)
+        if clean:
+            clean.difference_update(self.changed)
+        return set(entries).difference(clean)
 
     def touched(self, entries: Iterable[object]) -> None:
         """Note that the values of entries were changed in place; entries that are not in memory are passed over."""
-        self._unwritten.update(filter(self._cached.__contains__, entries))
+        self._clean.difference_update(entries)
 
     def grew(self, entry: object) -> None:
         """Note that a list was appended to; a long one is kept in chunks from then on."""
         stored = self._cached[entry]
         if stored.__class__ is list and len(stored) > CHUNK_ELEMENTS:
             self._cached[entry] = self.chunks.long_list(stored)
-        self._unwritten.add(entry)
-
-    def write(self) -> None:
-        """Write the entries that are in memory only."""
-        self.touched(self.changed)
-        self._write_all(self._unwritten.intersection(self._cached))
-        self._unwritten.clear()
-        self._forget_removed()
+        self._note_changed(entry)
 
     def _write_all(self, entries: Set[object]) -> None:
         if entries:
@@ -234,7 +240,6 @@ class DiskDict(MappingOnDisk):
             self._store.put_all((key, self._data(whole, entry)) for key, whole, entry in keys)
             self._absent -= entries
             self._removed -= entries
-            self._unwritten -= entries
             self._has_rows = True
 
     def _data(self, is_whole: bool, entry: object) -> bytes:
@@ -258,7 +263,7 @@ class DiskDict(MappingOnDisk):
         if len(self._cached) >= self._review_at and entry not in self._cached:
             self.review()
         self._cached[entry] = value
-        self._unwritten.add(entry)
+        self._note_changed(entry)
 
     def _keep_chunks(self, before: object, value: object) -> None:
         if before is not value:
@@ -268,7 +273,7 @@ class DiskDict(MappingOnDisk):
     def __delitem__(self, entry: object) -> None:
         """Remove an entry; a long list must have been read just before it is removed or replaced, to go as a whole."""
         self.chunks.remove(self._cached.pop(entry, None))
-        self._unwritten.discard(entry)
+        self._note_removed(entry)
         if self._has_rows:
             self._removed.add(entry)
             if len(self._removed) >= _REMOVED:
@@ -329,7 +334,32 @@ class DiskDict(MappingOnDisk):
 
 
 class DiskDictOfPairs(DiskDict):
-    """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other."""
+    """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other.
+
+    It notes which entries are not on disk, as these are written each time that the entries of a first part are asked
+    for.
+    """
+
+    def __init__(self, store: EmbeddedStore, prefix: bytes, chunks: ListChunks, share: CacheShare) -> None:
+        super().__init__(store, prefix, chunks, share)
+        self._unwritten: set[object] = set()
+        self._note_loaded = _nothing
+        self._note_changed, self._note_removed = self._unwritten.add, self._unwritten.discard
+
+    def _unwritten_of(self, entries: list[object]) -> set[object]:
+        found = set(entries)
+        return (found & self._unwritten) | found.intersection(self.changed)
+
+    def touched(self, entries: Iterable[object]) -> None:
+        """Note that the values of entries were changed in place; entries that are not in memory are passed over."""
+        self._unwritten.update(filter(self._cached.__contains__, entries))
+
+    def write(self) -> None:
+        """Write the entries that are in memory only."""
+        self.touched(self.changed)
+        self._write_all(self._unwritten.intersection(self._cached))
+        self._unwritten.clear()
+        self._forget_removed()
 
     def items_of(self, first: object) -> Iterator[tuple[Entry, Stored]]:
         """Yield the entries with a given first part and their values; they may be changed during iteration."""
@@ -350,6 +380,10 @@ class DiskDictOfPairs(DiskDict):
         begin = _TABLE.size + _LENGTH.size
         end = begin + _LENGTH.unpack_from(key, _TABLE.size)[0]
         return decoded(key[begin:end]), decoded(key[end:])
+
+
+def _nothing(entry: object) -> None:
+    pass
 
 
 class _Whole(NamedTuple):

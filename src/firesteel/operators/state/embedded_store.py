@@ -24,8 +24,8 @@ LONGEST_KEY = 511
 
 _FIRST_SIZE = 1 << 20
 _LARGEST_GROWTH = 256 << 20
-_WRITTEN_AT_ONCE = 16 << 20
-"""Bytes of a transaction; LMDB refuses those that change more than 512 MB of pages."""
+_WRITTEN_AT_ONCE = 4 << 20
+"""Bytes of a transaction: while it lasts, the pages before and after it count as memory, two for each random key."""
 
 _OVERHEAD = 1024
 """What an entry adds to the bytes of a transaction beside its value: a part of the page that it is on."""

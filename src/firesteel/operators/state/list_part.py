@@ -5,6 +5,8 @@ Why: `docs/decisions/0044-lists-append.md`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from firesteel.errors import FiresteelError
 from firesteel.operators.state.entries import Stored
 
@@ -18,6 +20,7 @@ class ListPart:
     """
 
     __slots__ = ("elements", "start")
+    DATA_FIELDS: ClassVar = ("start", "elements")
 
     def __init__(self, start: int, elements: list[Stored]) -> None:
         self.start = start

@@ -117,12 +117,13 @@ class Life:
 
     Attributes:
         access: Runs the cleanup of one access, and returns the current time in ms.
+        cleans: Whether there is such a cleanup.
         ttl_ms: The time to live in ms.
         renews_on_read: Whether reading renews a value.
         returns_expired: Whether an expired value may be read once more.
     """
 
-    __slots__ = ("_clean_up", "_size", "access", "renews_on_read", "returns_expired", "ttl_ms")
+    __slots__ = ("_clean_up", "_size", "access", "cleans", "renews_on_read", "returns_expired", "ttl_ms")
 
     def __init__(
         self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable | MapTable, unexpired: Unexpired
@@ -140,7 +141,8 @@ class Life:
         self._size, every_record = _increments(strategies)
         if self._size and every_record:
             backend.on_records.append(lambda records: self._clean_up(self._size * records))
-        self.access: Callable[[], int] = self._clean if self._size else now_ms
+        self.cleans = self._size > 0
+        self.access: Callable[[], int] = self._clean if self.cleans else now_ms
         if _cleans_with_files(strategies):
             table.unexpired = lambda items: self._cleaned(table, unexpired, items)
         elif strategies.in_full_snapshot():
@@ -162,10 +164,12 @@ class Life:
 
     def read(self, table: StateTable, entry: object) -> Stored:
         """Return the value of an entry or None; remove it if expired, and then return it only if configured so."""
-        now = self.access()
+        if self.cleans:
+            self.access()
         stamped = table.data.get(entry)
         if stamped is None:
             return None
+        now = now_ms()
         if self.is_over(stamped, now):
             table.remove(entry)
             return stamped[0] if self.returns_expired else None

@@ -55,7 +55,8 @@ class TtlValueState(KeyedValueState):
 
     def value(self) -> Stored:
         """Return the value of the current key, or None."""
-        value = self._life.read(self._table, self._entry())
+        backend = self._backend
+        value = self._life.read(self._table, backend.current_entry if self._namespaced else backend.current_key)
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def update(self, value: object) -> None:
@@ -68,7 +69,12 @@ class TtlValueState(KeyedValueState):
             value = self._coerce(value)
         elif value.__class__ not in IMMUTABLE:
             value = own(value)
-        self._table.put(self._entry(), (value, now))
+        backend = self._backend
+        entry = backend.current_entry if self._namespaced else backend.current_key
+        table = self._table
+        # `put` written out, as in `KeyedValueState`.
+        table.data[entry] = (value, now)
+        table.dirty.append(entry)
 
 
 class TtlListState(KeyedListState):
@@ -141,18 +147,23 @@ class TtlMapState(KeyedMapState):
 
     def get(self, key: object) -> Stored:
         """Return the value of a map key, or None."""
-        now, kept = self._life.access(), self._keep_key(key)
+        if self._life.cleans:
+            self._life.access()
+        kept = self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
-        if stamped is None or not self._seen(kept, stamped, now):
+        # Only now: there may be no value whose time matters.
+        if stamped is None or not self._seen(kept, stamped, now_ms()):
             return None
         value = stamped[0]
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def contains(self, key: object) -> bool:
         """Return whether the map contains a key; this counts as a read."""
-        now, kept = self._life.access(), self._keep_key(key)
+        if self._life.cleans:
+            self._life.access()
+        kept = self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
-        return stamped is not None and self._seen(kept, stamped, now)
+        return stamped is not None and self._seen(kept, stamped, now_ms())
 
     def put(self, key: object, value: object) -> None:
         """Set the value of a map key with the current timestamp."""
