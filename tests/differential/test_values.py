@@ -10,7 +10,7 @@ import pytest
 from firesteel.common import WatermarkStrategy
 from firesteel.common.configuration import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain import fusion
 from firesteel.testing import run_local
 from tests.differential.programs import ODD_KEYS, SHAPES, STEPS, Run, Splits
 
@@ -79,7 +79,7 @@ def test_results_are_those_of_the_model(seed: int, fused: bool, monkeypatch: pyt
     if fused:
         monkeypatch.setattr(fusion, "_TRIED_BUFFERS", 0)
     else:
-        monkeypatch.setattr(subtask, "fuse", lambda operators: None)
+        monkeypatch.setattr(fusion, "fuse", lambda operators: None)
     run = Run(generator.choice([1, 2]), generator.random() < 0.4)
     names = chosen_steps(generator, run)
     # So little memory that entries on disk are dropped and read again.

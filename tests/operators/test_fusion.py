@@ -11,7 +11,7 @@ from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from firesteel.datastream.functions import MapFunction, ProcessFunction, RuntimeContext
-from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain import fusion
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import run_local
 
@@ -59,7 +59,7 @@ def results(steps: list[str], timed: bool) -> list[Any]:
 def test_results_are_those_of_operators_one_by_one(seed: int, timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = random.Random(seed).choices(list(STEPS), k=6)
     fused = results(steps, timed)
-    monkeypatch.setattr(subtask, "fuse", lambda operators: None)
+    monkeypatch.setattr(fusion, "fuse", lambda operators: None)
     assert sorted(fused) == sorted(results(steps, timed)) != []
 
 

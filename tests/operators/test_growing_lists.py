@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from firesteel.common import Time, Types
+from firesteel.common.encoding import encoded_entries
+from firesteel.common.encoding.program_values import program_entries
 from firesteel.common.values.ownership import own
 from firesteel.datastream.functions import ProcessWindowFunction
 from firesteel.datastream.state import ListStateDescriptor, StateTtlConfig
@@ -52,8 +54,8 @@ def lists_of(on_disk: bool, ttl: bool) -> tuple[KeyedStateBackend, Any]:
 
 def merged(deltas: list[list[Any]]) -> list[Any]:
     """Return the deltas of two files as one."""
-    frames = [[("vertex", "operator", pickle.dumps(delta)) for delta in file] for file in deltas]
-    return [pickle.loads(state) for _, _, state in merge(*frames)]
+    frames = [[("vertex", "operator", encoded_entries(*delta)) for delta in file] for file in deltas]
+    return [program_entries(state) for _, _, state in merge(*frames)]
 
 
 class ListMachine(RuleBasedStateMachine):
@@ -101,8 +103,9 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule(full=st.sampled_from([True, False, False, False]))
     def write(self, full: bool) -> None:
-        # A version is pickled part by part.
-        file = [pickle.loads(pickle.dumps(d)) for d in (self.backend.full() if full else self.backend.delta())]
+        # A version is written part by part.
+        deltas = self.backend.full() if full else self.backend.delta()
+        file = [program_entries(encoded_entries(*delta)) for delta in deltas]
         self.files = [file] if full or not self.files else [*self.files, file]
 
         if not full and len(self.files) > 2:

@@ -39,7 +39,7 @@ from firesteel.functions.operator_descriptors import (
     WindowOperator,
 )
 from firesteel.operators.chain import function_calls as functions
-from firesteel.operators.chain import fusion, subtask
+from firesteel.operators.chain import fusion
 from firesteel.operators.chain.factory import make_operator
 from firesteel.operators.chain.operator import OperatorInput, Output, TaskInfo
 from firesteel.operators.chain.operator_errors import UserFunctionError
@@ -211,7 +211,7 @@ def test_failure_is_that_of_the_first_element_that_fails(
     if fused:
         monkeypatch.setattr(fusion, "_TRIED_BUFFERS", 0)
     else:
-        monkeypatch.setattr(subtask, "fuse", lambda operators: None)
+        monkeypatch.setattr(fusion, "fuse", lambda operators: None)
     env = StreamExecutionEnvironment()
     env.set_parallelism(1)
     stream = env.from_collection(list(range(1, 10)))
