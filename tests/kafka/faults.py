@@ -8,7 +8,6 @@ the offsets of the group are compared with the newest checkpoint.
 from __future__ import annotations
 
 import contextlib
-import pickle
 import random
 import shutil
 import signal
@@ -20,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.encoding.program_values import program_value
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 from tests.exactly_once.fault_run import Case, FaultRun, Outcome
 from tests.exactly_once.job import KAFKA_JOBS
@@ -89,7 +89,7 @@ def _watching(broker: Broker, topic: str, checkpoints: Path) -> Iterator[list[st
 
 def _source_states(checkpoint: Path) -> list[Any]:
     regions = read_metadata(checkpoint).states
-    return [state for region in regions for state in pickle.loads(region.sources).values()]
+    return [state for region in regions for state in program_value(region.sources).values()]
 
 
 def _changed(directory: Path) -> float:
