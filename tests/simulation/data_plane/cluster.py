@@ -158,6 +158,7 @@ class SimulatedSpark(Pipeline):
         self._stages = plan.stages[0]
         self._slot_of = plan.slot_of
         self._lanes = Lanes.one_per_slot(plan.slots)
+        self._level_of = plan.level_of
         self._level_of_gate = tuple(plan.level_of_gate)
         self._idle = IdleSlots(plan)
         self._temporary = None
