@@ -12,6 +12,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rules import rules
 from tests.table.environments import environment
+from tests.table.random_queries import result_of
 
 SIZES = {"orders": 40, "items": 300, "marks": 30}
 JOINED = "orders AS o JOIN items AS i ON o.k = i.k"
@@ -58,11 +59,6 @@ def joins(t_env, query):
     return [node.kind for node in inputs_first([plan]) if isinstance(node, rel.Join)]
 
 
-def rows_of(t_env, query):
-    with t_env.sql_query(query).execute().collect() as found:
-        return sorted(map(repr, found))
-
-
 @pytest.mark.parametrize("query", BELOW)
 def test_a_semi_join_that_reads_one_input_moves_to_it(directory, query):
     assert joins(tables(directory), query) == [BELOW[query], "INNER"]
@@ -77,7 +73,7 @@ def test_other_semi_joins_stay(directory, query):
 @pytest.mark.slow
 @pytest.mark.parametrize("query", BELOW)
 def test_the_rows_stay_the_same(directory, query, monkeypatch):
-    moved = rows_of(tables(directory), query)
+    moved = result_of(tables(directory), query)
     monkeypatch.setattr(rules, "push_semi_joins", lambda: lambda node, is_streaming: node)
     assert joins(tables(directory), query) == ["INNER", BELOW[query]]
-    assert moved == rows_of(tables(directory), query) != []
+    assert moved == result_of(tables(directory), query) != []

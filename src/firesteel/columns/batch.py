@@ -146,6 +146,15 @@ def _from_bytes(data: bytes, kinds: np.ndarray[Any, Any] | None) -> ColumnBatch:
     return ColumnBatch(tuple(record_batch.columns), record_batch.num_rows, kinds)
 
 
+def slices(batch: ColumnBatch, rows: int) -> Iterator[ColumnBatch]:
+    """Yield the rows of a batch in order as batches of at most this number of rows."""
+    if 0 < batch.length <= rows:
+        yield batch
+        return
+    for start in range(0, batch.length, rows):
+        yield batch.slice(start, min(start + rows, batch.length))
+
+
 def merged(batches: Iterable[ColumnBatch], rows: int) -> Iterator[ColumnBatch]:
     """Yield the rows of batches in order as batches of at least this number of rows, except for the last one."""
     waiting: list[ColumnBatch] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext
@@ -119,9 +119,7 @@ class GroupAggregate(Grouping):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
-        size = self._plan.mini_batch_rows or max(1, batch.length)
-        for start in range(0, batch.length, size):
-            part = batch if size >= batch.length else batch.slice(start, min(start + size, batch.length))
+        for part in slices(batch, self._plan.mini_batch_rows or max(1, batch.length)):
             if not self._process_vectors(part):
                 self._process_rows(part)
 

@@ -9,8 +9,7 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.column_joins import PAIRS, CompleteJoin, IndexedSide
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
-from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
+from firesteel.columns.kernels.spilled_rows import BoundedInputs, SpilledRows
 
 __all__ = ["BoundedJoin", "BroadcastJoin"]
 
@@ -86,46 +85,23 @@ class BoundedJoin(Kernel):
 
     def __init__(self, plan: JoinPlan) -> None:
         self._plan = plan
-        self._sides: tuple[list[ColumnBatch], list[ColumnBatch]] = ([], [])
-        self._bytes = 0
-        self._spilled: tuple[SpilledRows, ...] = ()
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
         super().open(context)
         self._join = CompleteJoin(self._plan, context)
-        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration)
+        self._inputs = BoundedInputs(((), ()) if self._plan.null_aware else self._plan.keys, context.configuration)
 
     def close(self) -> None:
         """Close the user functions, and remove the files."""
         self._join.close()
-        for rows in self._spilled:
-            rows.close()
+        self._inputs.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows of a batch."""
-        if self._spilled:
-            self._spilled[index].add(batch)
-            return
-        self._sides[index].append(batch)
-        self._bytes += batch.nbytes
-        if self._bytes > self._memory:
-            self._spill()
-
-    def _spill(self) -> None:
-        both = ((), ()) if self._plan.null_aware else self._plan.keys
-        self._spilled = tuple(SpilledRows(keys, self.context.configuration) for keys in both)
-        for rows, batches in zip(self._spilled, self._sides, strict=True):
-            for batch in merged(batches, PAIRS):
-                rows.add(batch)
-            batches.clear()
+        self._inputs.add(index, batch)
 
     def end(self) -> None:
         """Join the stored rows."""
-        if not self._spilled:
-            self._join.join(*self._sides)
-            return
-        left, right = self._spilled
-        for part in range(PARTS):
-            sides = left.take(part), right.take(part)
-            self._join.join_counted(sides, (left.rows[part], right.rows[part]))
+        for left, right in self._inputs.parts():
+            self._join.join_counted((left.batches, right.batches), (left.rows, right.rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch, concat, slices
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.over_calls import OverPlan
 from firesteel.columns.kernels.whole_calls import WholeCalls
@@ -50,8 +50,8 @@ class BoundedOver(Kernel):
             self._emit_by_rows(rows)
             return
         result = partitions.rows.with_columns([*partitions.rows.columns, *columns])
-        for start in range(0, result.length, _AT_ONCE):
-            self.context.emit(result.slice(start, min(start + _AT_ONCE, result.length)))
+        for part in slices(result, _AT_ONCE):
+            self.context.emit(part)
 
     def _emit_by_rows(self, rows: ColumnBatch) -> None:
         kernel = self._by_rows()

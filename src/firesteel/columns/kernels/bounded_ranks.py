@@ -9,7 +9,8 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.kernels.row_ranks import partitions_of, ranked, ranks
+from firesteel.columns.kernels.key_numbers import groups_by
+from firesteel.columns.kernels.row_ranks import ranked, ranks
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.rank import RankFactory
@@ -65,7 +66,7 @@ class LocalRanks(Kernel):
             return
         rows = concat(self._waiting)
         self._waiting, self._rows = [], 0
-        order, found = ranks(self._plan, rows, partitions_of(self._plan, rows))
+        order, found = ranks(self._plan, rows, groups_by(rows, self._plan.partition).codes)
         kept = np.sort(order[found <= self._plan.end])  # in the order of arrival
         self._passes = 2 * len(kept) > rows.length
         self.context.emit(rows.take(kept))
@@ -87,4 +88,4 @@ class BoundedRanks(Kernel):
         """Emit the rows."""
         if self._rows:
             rows = concat(self._rows)
-            self.context.emit(ranked(self._plan, rows, partitions_of(self._plan, rows)))
+            self.context.emit(ranked(self._plan, rows, groups_by(rows, self._plan.partition).codes))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch, concat, slices
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.row_order import Order, sorted_places
 from firesteel.common.files.spill_file import SpillFile
@@ -84,7 +84,7 @@ class BoundedSort(Kernel):
             self._file = SpillFile(temporary_directory(self.context.configuration))
         rows = self._take_sorted()
         if rows.length:  # not with LIMIT 0
-            self._runs.append(deque(map(self._file.write, _parts(rows, -(-rows.length // _CHUNKS)))))
+            self._runs.append(deque(map(self._file.write, slices(rows, -(-rows.length // _CHUNKS)))))
 
     def end(self) -> None:
         """Emit the rows."""
@@ -92,7 +92,7 @@ class BoundedSort(Kernel):
             self._spill()
         found = self._merged() if self._runs else ([self._take_sorted()] if self._waiting else [])
         for batch in _cut(found, self._offset, self._stop):
-            for part in _parts(batch, _AT_ONCE):
+            for part in slices(batch, _AT_ONCE):
                 self.context.emit(part)
 
     def _merged(self) -> Iterator[ColumnBatch]:
@@ -121,11 +121,6 @@ class BoundedSort(Kernel):
                 elif run:
                     left.append((self._file.read(run.popleft()), run))
             heads = left
-
-
-def _parts(rows: ColumnBatch, size: int) -> Iterator[ColumnBatch]:
-    for start in range(0, rows.length, size):
-        yield rows.slice(start, min(start + size, rows.length))
 
 
 def _cut(batches: Iterable[ColumnBatch], start: int, stop: int | None) -> Iterator[ColumnBatch]:

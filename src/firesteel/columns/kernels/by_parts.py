@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import Kernel, KernelContext, KernelFactory, StateTable
-from firesteel.columns.kernels.spilled_rows import BoundedRows
+from firesteel.columns.kernels.spilled_rows import BoundedInputs
 
 __all__ = ["ByPartsFactory"]
 
@@ -48,29 +48,24 @@ class ByParts(Kernel):
     def open(self, context: KernelContext) -> None:
         """Prepare to keep rows."""
         super().open(context)
-        copies = _COPIES * len(self._plan.keys)
-        self._inputs = [BoundedRows(keys, context, copies) for keys in self._plan.keys]
+        self._inputs = BoundedInputs(self._plan.keys, context.configuration, _COPIES)
 
     def close(self) -> None:
         """Remove the files."""
-        for rows in self._inputs:
-            rows.close()
+        self._inputs.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows; all inputs are in files as soon as one is."""
-        self._inputs[index].add(batch)
-        if self._inputs[index].is_spilled:
-            for rows in self._inputs:
-                rows.spill()
+        """Keep rows."""
+        self._inputs.add(index, batch)
 
     def end(self) -> None:
         """Run the kernel."""
-        for parts in zip(*(rows.parts() for rows in self._inputs), strict=True):
+        for parts in self._inputs.parts():
             kernel = self._plan.factory.make()
             kernel.open(replace(self.context, table=_Tables().table, is_state_on_disk=False))
             try:
-                for index, batches in enumerate(parts):
-                    for batch in batches:
+                for index, part in enumerate(parts):
+                    for batch in part.batches:
                         kernel.process(index, batch)
                     kernel.end_input(index)
                 kernel.end()

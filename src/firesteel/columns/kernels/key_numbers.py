@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
@@ -30,7 +30,7 @@ class KeyNumbers:
 
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
-        groups = RowGroups([comparable(rows.columns[column]) for column in columns], rows.length)
+        groups = groups_by(rows, columns)
         # Only one row of each key becomes a Python value: that is the slow part.
         keys = _values(rows.take(groups.first_rows()), columns)
         found = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
@@ -51,6 +51,11 @@ def _values(rows: ColumnBatch, columns: Sequence[int]) -> list[object]:
     if len(values) == 1:
         return values[0]
     return list(zip(*values, strict=True)) if values else [()] * rows.length
+
+
+def groups_by(rows: ColumnBatch, columns: Iterable[int]) -> RowGroups:
+    """Return the groups of rows with the same values in some columns, which may have any type."""
+    return RowGroups([comparable(rows.columns[column]) for column in columns], rows.length)
 
 
 def comparable(column: pa.Array) -> pa.Array:

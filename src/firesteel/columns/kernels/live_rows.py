@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernels.hash_index import HashIndex
-from firesteel.columns.kernels.key_numbers import comparable
+from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows
@@ -95,7 +95,7 @@ class LiveRows:
         signs = signs_of(batch)
         if signs is None:
             return Changes(np.ones(batch.length, bool), np.arange(batch.length), np.zeros(0, np.int64))
-        groups = RowGroups([comparable(column) for column in batch.columns], batch.length)
+        groups = groups_by(batch, range(len(batch.columns)))
         owners, known = self._same(batch.take(groups.first_rows()), groups, signs)
         before = np.bincount(owners, minlength=groups.count)
         order = np.argsort(groups.codes, kind="stable")

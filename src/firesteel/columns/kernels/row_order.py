@@ -48,9 +48,9 @@ def _sortable(column: pa.Array) -> Array:
         bits = float_bits(column)
         return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return _integers(column)
+        return int64_values(column)
     if pa.types.is_temporal(kind):
-        return _integers(column.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
+        return int64_values(column.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
     if pa.types.is_nested(kind) or pa.types.is_null(kind):
         return _python_ranks(column)
     if pa.types.is_decimal128(kind):
@@ -61,7 +61,8 @@ def _sortable(column: pa.Array) -> Array:
     return ranks
 
 
-def _integers(column: pa.Array) -> Array:
+def int64_values(column: pa.Array) -> Array:
+    """Return values as integers of 64 bits, 0 for NULL."""
     values: Array = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return values
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +11,6 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.key_numbers import comparable
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_order import sort_keys
 from firesteel.columns.kernels.segments import first_of_segments
 
@@ -20,25 +20,45 @@ if TYPE_CHECKING:
 
 def ranks(plan: RankFactory, rows: ColumnBatch, numbers: Array) -> tuple[Array, Array]:
     """Return the order of rows, by the number of their partition and by rank, and their ranks in this order."""
-    keys = sort_keys(rows.columns, plan.order)
-    order = np.lexsort((*reversed(keys), numbers))
-    is_first = first_of_segments(numbers[order])
-    places = np.arange(len(order))
-    segments = np.maximum.accumulate(np.where(is_first, places, 0))
+    found = in_order(sort_keys(rows.columns, plan.order), numbers)
+    begin = np.maximum.accumulate(np.where(found.is_first, np.arange(len(numbers)), 0))
+    return found.places, numbered(plan.function, begin, found.is_new)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRows:
+    """Rows by the number of their partition, each partition in order.
+
+    Attributes:
+        places: Where the rows were before.
+        is_first: Whether a partition begins with a row.
+        is_new: Whether a row differs from the one before in the order, or begins a partition.
+    """
+
+    places: Array
+    is_first: Array
+    is_new: Array
+
+
+def in_order(keys: Sequence[Array], numbers: Array) -> OrderedRows:
+    """Return rows in order, given arrays by which they are sorted (see `sort_keys`), and the partition of each."""
+    places = np.lexsort((*reversed(keys), numbers))
+    is_first = first_of_segments(numbers[places])
     is_new = is_first.copy()
     for key in keys:
-        is_new[1:] |= np.diff(key[order]) != 0
-    if plan.function == "DENSE_RANK":
-        found = np.cumsum(is_new)
-        return order, found - found[segments] + 1
-    if plan.function == "RANK":
+        is_new[1:] |= np.diff(key[places]) != 0
+    return OrderedRows(places, is_first, is_new)
+
+
+def numbered(function: str, begin: Array, is_new: Array) -> Array:
+    """Return ROW_NUMBER, RANK or DENSE_RANK of ordered rows, given where the partition of each begins."""
+    places = np.arange(len(begin))
+    if function == "DENSE_RANK":
+        found: Array = np.cumsum(is_new)
+        return found - found[begin] + 1
+    if function == "RANK":
         places = np.maximum.accumulate(np.where(is_new, places, 0))
-    return order, places - segments + 1
-
-
-def partitions_of(plan: RankFactory, rows: ColumnBatch) -> Array:
-    """Return the number of the partition of each row; partitions are numbered as they come."""
-    return RowGroups([comparable(rows.columns[key]) for key in plan.partition], rows.length).codes
+    return places - begin + 1
 
 
 def ranked(plan: RankFactory, rows: ColumnBatch, numbers: Array) -> ColumnBatch:

@@ -75,15 +75,12 @@ class TimeSort(TimedKernel):
         entries = sorted(former.data)
         if entries:
             types = [arrow_type(kind) for kind in self._plan.types]
-            self._add(batch_of([former.data[entry][1] for entry in entries], types))
+            self.process(0, batch_of([former.data[entry][1] for entry in entries], types))
             for entry in entries:
                 former.remove(entry)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Keep rows that are not late."""
-        self._add(batch)
-
-    def _add(self, batch: ColumnBatch) -> None:
         times = millis_of(batch.columns[self._plan.time])
         in_time = times > self._watermark
         self._waiting.add(batch.filter(in_time), times[in_time])

@@ -7,13 +7,13 @@ Why: `docs/decisions/0059-small-inputs-and-partial-groups.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.hashing import row_hashes
-from firesteel.columns.kernel import KernelContext
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
@@ -22,6 +22,8 @@ PARTS = 64
 _SHIFT = np.uint64(58)
 """The highest bits of hashes choose the part: the lowest ones have chosen the subtask."""
 _WAITING_BYTES = 1 << 25
+_AT_ONCE = 1 << 17
+"""Number of rows that are divided into parts together: small batches cost more than their rows."""
 
 
 class SpilledRows:
@@ -83,55 +85,62 @@ class SpilledRows:
         self._file.close()
 
 
-class BoundedRows:
-    """The rows of one bounded input that are needed at its end: in memory, or in parts once they have no room there.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one input, which may be read once.
+
+    Attributes:
+        batches: The rows, in the order in which they were added.
+        rows: The number of rows.
+    """
+
+    batches: Iterable[ColumnBatch]
+    rows: int
+
+
+class BoundedInputs:
+    """The rows of bounded inputs that are needed at their end: in memory, or all in files once they have no room there.
 
     Args:
-        keys: The key columns, of which there is at least one.
-        context: Where the options come from.
+        keys: The key columns of each input. Without keys all rows are in one part.
+        configuration: The options of the job, which say how much memory there is.
         copies: How often rows are in memory while a part is used.
     """
 
-    def __init__(self, keys: tuple[int, ...], context: KernelContext, copies: int) -> None:
+    def __init__(self, keys: Sequence[tuple[int, ...]], configuration: Mapping[str, str], copies: int = 1) -> None:
         self._keys = keys
-        self._configuration = context.configuration
-        self._memory = SORTED_INPUTS_MEMORY.of(context.configuration) // copies
-        self._rows: list[ColumnBatch] = []
+        self._configuration = configuration
+        self._memory = SORTED_INPUTS_MEMORY.of(configuration) // copies
+        self._kept: list[list[ColumnBatch]] = [[] for _ in keys]
         self._bytes = 0
-        self._spilled: SpilledRows | None = None
+        self._spilled: list[SpilledRows] = []
 
-    def add(self, batch: ColumnBatch) -> None:
-        """Add rows."""
-        if self._spilled is not None:
-            self._spilled.add(batch)
+    def add(self, index: int, batch: ColumnBatch) -> None:
+        """Add rows of input `index`."""
+        if self._spilled:
+            self._spilled[index].add(batch)
             return
-        self._rows.append(batch)
+        self._kept[index].append(batch)
         self._bytes += batch.nbytes
         if self._bytes > self._memory:
-            self.spill()
+            self._spill()
 
-    @property
-    def is_spilled(self) -> bool:
-        """Whether the rows are in a file."""
-        return self._spilled is not None
+    def _spill(self) -> None:
+        self._spilled = [SpilledRows(keys, self._configuration) for keys in self._keys]
+        for rows, batches in zip(self._spilled, self._kept, strict=True):
+            for batch in merged(batches, _AT_ONCE):
+                rows.add(batch)
+            batches.clear()
 
-    def spill(self) -> None:
-        """Move the rows into a file."""
-        if self._spilled is None:
-            self._spilled = SpilledRows(self._keys, self._configuration)
-            for rows in self._rows:
-                self._spilled.add(rows)
-            self._rows = []
-
-    def parts(self) -> Iterator[list[ColumnBatch]]:
-        """Yield the rows of each part; equal keys are in the same one."""
-        if self._spilled is None:
-            yield self._rows
+    def parts(self) -> Iterator[tuple[Part, ...]]:
+        """Yield the rows of all inputs part by part; equal keys are in the same one."""
+        if not self._spilled:
+            yield tuple(Part(batches, sum(map(len, batches))) for batches in self._kept)
             return
         for part in range(PARTS):
-            yield [*self._spilled.take(part)]
+            yield tuple(Part(rows.take(part), rows.rows[part]) for rows in self._spilled)
 
     def close(self) -> None:
-        """Remove the file."""
-        if self._spilled is not None:
-            self._spilled.close()
+        """Remove the files."""
+        for rows in self._spilled:
+            rows.close()

@@ -14,9 +14,8 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.best_rows import BestRows, Ranking
 from firesteel.columns.kernels.changes import replacements
-from firesteel.columns.kernels.key_numbers import comparable
+from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.segments import ranges
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
@@ -119,7 +118,7 @@ class _Changes:
             positions = np.repeat(self._added[chosen], (high - low)[chosen])
             own, ranks = np.repeat(places[chosen], (high - low)[chosen]), ranges(low[chosen], high[chosen])
             rows, (before, after) = self._ranking.take(*self._pairs(positions, own, ranks))
-            values = RowGroups([comparable(column) for column in rows.columns], rows.length).codes
+            values = groups_by(rows, range(len(rows.columns))).codes
             is_changed = np.flatnonzero((before < 0) | (values[before] != values[after]))
             before, after, ranks = before[is_changed], after[is_changed], ranks[is_changed]
             found = replacements(rows, before, after)

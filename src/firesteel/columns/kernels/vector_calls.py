@@ -86,7 +86,7 @@ class VectorCall:
         """Return results, or some of them, as a column."""
         return pa.array(values, self.type, mask=nulls)
 
-    def _valid(self, batch: ColumnBatch) -> Array:
+    def counted(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
         valid = np.ones(batch.length, bool)
         for index in self.plan.arguments:
@@ -106,7 +106,7 @@ class VectorCount(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return 1 for each row that counts, else 0."""
-        return [self._valid(batch).astype(np.int64)]
+        return [self.counted(batch).astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Return the counts as an array."""
@@ -154,7 +154,7 @@ class VectorSum(_Numeric):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (0 if it does not count) and whether it counts."""
-        valid = self._valid(batch)
+        valid = self.counted(batch)
         return [self._values(batch, valid, 0), valid.astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
@@ -215,7 +215,7 @@ class VectorExtreme(_Numeric):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (the identity if it does not count) and whether it counts."""
-        valid = self._valid(batch)
+        valid = self.counted(batch)
         return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:

@@ -52,7 +52,7 @@ class VectorDecimalSum(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the parts of the value of each row (0 if it does not count), and whether it counts."""
-        valid = self._valid(batch)
+        valid = self.counted(batch)
         words = words_of(batch.columns[self.plan.arguments[0]])
         low = words["low"].view(np.int64)
         parts = [low & _MASK, low >> _BITS]
@@ -124,7 +124,7 @@ class VectorDecimalExtreme(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the unscaled value of each row (the identity if it does not count), and whether it counts."""
-        valid = self._valid(batch)
+        valid = self.counted(batch)
         values = words_of(batch.columns[self.plan.arguments[0]])["low"].view(np.int64)
         return [np.where(valid, values, self._identity), valid.astype(np.int64)]
 

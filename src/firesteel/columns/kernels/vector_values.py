@@ -62,7 +62,7 @@ class VectorValue(VectorCall):
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row, None if it does not count."""
         values = objects(pylist(batch.columns[self.plan.arguments[0]]))
-        values[~self._valid(batch)] = None
+        values[~self.counted(batch)] = None
         return [values]
 
     def load(self, states: Sequence[State]) -> Fields:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
@@ -15,7 +14,8 @@ from firesteel.columns.kernels.over_calls import NAVIGATION, RANKINGS, OverPlan
 from firesteel.columns.kernels.over_columns import folded
 from firesteel.columns.kernels.over_extremes import over_extreme
 from firesteel.columns.kernels.row_groups import Timeline
-from firesteel.columns.kernels.row_order import sort_keys
+from firesteel.columns.kernels.row_order import int64_values, sort_keys
+from firesteel.columns.kernels.row_ranks import numbered
 from firesteel.columns.kernels.vector_calls import Fields, Fold, VectorCall, VectorExtreme
 from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
 from firesteel.columns.kernels.vectorized import group_calls
@@ -69,7 +69,7 @@ class WholeCalls:
             return _navigation(call, self._leader(place), rows)
         aggregate = self._aggregates[place]
         if isinstance(aggregate, VectorValue):
-            return _value_of_frames(call, rows.rows, frames).cast(kind)
+            return _value_of_frames(aggregate, rows.rows, frames).cast(kind)
         return self._folded(aggregate, aggregate.load([self._empty[place]]), rows, frames).cast(kind)
 
     def _leader(self, place: int) -> CallPlan:
@@ -100,30 +100,26 @@ class WholeCalls:
 
 
 def _ranking(call: CallPlan, rows: WholePartitions) -> Array | None:
-    numbers: Array = np.arange(rows.rows.length) - rows.begin + 1
-    ranks: Array = rows.first_peers - rows.begin + 1
+    def ranks(function: str) -> Array:
+        return numbered(function, rows.begin, rows.is_new)
+
     totals: Array = rows.end - rows.begin
     found: Array
     match call.function:
-        case "ROW_NUMBER":
-            found = numbers
-        case "RANK":
-            found = ranks
-        case "DENSE_RANK":
-            changes = np.cumsum(rows.is_new)
-            found = changes - changes[rows.begin] + 1
         case "PERCENT_RANK":
-            found = (ranks - 1) / np.maximum(totals - 1, 1)
+            found = (ranks("RANK") - 1) / np.maximum(totals - 1, 1)
         case "CUME_DIST":  # as in Flink, where peers get different results
-            found = numbers / totals
+            found = ranks("ROW_NUMBER") / totals
+        case "NTILE":
+            return _tiles(rows.rows.columns[call.arguments[0]], rows.begin, ranks("ROW_NUMBER") - 1, totals)
         case _:
-            return _tiles(rows.rows.columns[call.arguments[0]], rows.begin, numbers - 1, totals)
+            found = ranks(str(call.function))
     return found
 
 
 def _tiles(column: pa.Array, begin: Array, places: Array, totals: Array) -> Array | None:
     """Return NTILE, given the number of tiles in the first row of each partition; None if it is none."""
-    tiles = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)[begin]
+    tiles = int64_values(column)[begin]
     if (tiles < 1).any():
         return None
     size, larger = np.divmod(totals, tiles)
@@ -142,7 +138,7 @@ def _navigation(call: CallPlan, leader: CallPlan, rows: WholePartitions) -> pa.A
         column = columns[leader.arguments[1]]
         if column.null_count:
             return None
-        offsets = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        offsets = int64_values(column)
     sources = places - offsets if leader.function == "LAG" else places + offsets
     is_there = (sources >= rows.begin) & (sources < rows.end)
     values = columns[call.arguments[0]].cast(kind)
@@ -152,13 +148,10 @@ def _navigation(call: CallPlan, leader: CallPlan, rows: WholePartitions) -> pa.A
     return pa.concat_arrays([values, defaults]).take(pa.array(np.where(is_there, sources, len(places) + places)))
 
 
-def _value_of_frames(call: CallPlan, rows: ColumnBatch, frames: FrameEnds) -> pa.Array:
+def _value_of_frames(call: VectorValue, rows: ColumnBatch, frames: FrameEnds) -> pa.Array:
     """Return MIN, MAX, FIRST_VALUE or LAST_VALUE of values of any type: one of those of the frame, or NULL."""
-    column = rows.columns[call.arguments[0]]
-    counts = column.is_valid().to_numpy(zero_copy_only=False)
-    if call.condition is not None:
-        counts &= pc.fill_null(rows.columns[call.condition], False).to_numpy(zero_copy_only=False)
-    places, name = np.arange(rows.length), str(call.function).upper()
+    column, counts = rows.columns[call.plan.arguments[0]], call.counted(rows)
+    places, name = np.arange(rows.length), str(call.plan.function).upper()
     if name == "FIRST_VALUE":
         following = np.minimum.accumulate(np.where(counts, places, rows.length)[::-1])[::-1]
         sources = np.append(following, rows.length)[frames.low]

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.key_numbers import comparable
+from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.row_groups import RowGroups
-from firesteel.columns.kernels.row_order import Order, sort_keys
-from firesteel.columns.kernels.segments import bisect_right, first_of_segments
+from firesteel.columns.kernels.row_order import Order, int64_values, sort_keys
+from firesteel.columns.kernels.row_ranks import in_order
+from firesteel.columns.kernels.segments import bisect_right
 
 __all__ = ["FrameEnds", "WholePartitions", "frame_ends"]
 
@@ -47,19 +48,16 @@ class WholePartitions:
     """
 
     def __init__(self, rows: ColumnBatch, partition: tuple[int, ...], order: Order) -> None:
-        groups = RowGroups([comparable(rows.columns[key]) for key in partition], rows.length)
-        keys = sort_keys(rows.columns, order)
-        places = np.lexsort((*reversed(keys), groups.codes))
-        self.rows = rows.take(places)
+        groups = groups_by(rows, partition)
+        columns = [_without_sign_of_zero(rows.columns[index]) for index, *_ in order]
+        keys = sort_keys(columns, tuple((place, *by[1:]) for place, by in enumerate(order)))
+        found = in_order(keys, groups.codes)
+        self.rows = rows.take(found.places)
         self.order = order
-        codes = groups.codes[places]
-        self.groups = RowGroups.numbered(codes, groups.count)
-        is_first = first_of_segments(codes)
-        self.begin, self.end = _segments(is_first)
-        self.is_new = is_first.copy()
-        for key in sort_keys([_without_sign_of_zero(column) for column in self.rows.columns], order):
-            self.is_new[1:] |= np.diff(key) != 0
-        self._peers = _segments(self.is_new)
+        self.groups = RowGroups.numbered(groups.codes[found.places], groups.count)
+        self.begin, self.end = _segments(found.is_first)
+        self.is_new = found.is_new
+        self._peers = _segments(found.is_new)
 
     @property
     def first_peers(self) -> Array:
@@ -142,13 +140,8 @@ def _numbers(column: pa.Array, offset: float) -> Array | None:
         values: Array = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.float64)
         return None if np.isnan(values).any() else values
     if pa.types.is_timestamp(kind):
-        return np.floor_divide(_integers(column), 1000)
+        return np.floor_divide(int64_values(column), 1000)
     if pa.types.is_date32(kind):
-        return _integers(column.view(pa.int32())) * _MS_OF_DAY
+        return int64_values(column.view(pa.int32())) * _MS_OF_DAY
     is_whole = pa.types.is_integer(kind) and float(offset).is_integer()
-    return _integers(column) if is_whole else None
-
-
-def _integers(column: pa.Array) -> Array:
-    values: Array = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return values
+    return int64_values(column) if is_whole else None

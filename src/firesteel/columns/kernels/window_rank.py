@@ -9,7 +9,8 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.row_ranks import partitions_of, ranked, ranks
+from firesteel.columns.kernels.key_numbers import groups_by
+from firesteel.columns.kernels.row_ranks import ranked, ranks
 from firesteel.columns.kernels.time_queue import TimedRows
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
@@ -67,7 +68,7 @@ class WindowRank(TimedKernel):
 
     def _best(self, waiting: TimedRows) -> Array:
         """Return the places of rows that may be in a result."""
-        order, found = ranks(self._plan, waiting.rows, partitions_of(self._plan, waiting.rows))
+        order, found = ranks(self._plan, waiting.rows, groups_by(waiting.rows, self._plan.partition).codes)
         return np.sort(order[found <= self._plan.end])
 
     def watermark(self, timestamp: int) -> int:
@@ -77,7 +78,7 @@ class WindowRank(TimedKernel):
             due = self._waiting.take(timestamp)
             if due is not None:
                 due = due.take(np.lexsort((due.arrivals, due.times)))
-                self.context.emit(ranked(self._plan, due.rows, partitions_of(self._plan, due.rows)))
+                self.context.emit(ranked(self._plan, due.rows, groups_by(due.rows, self._plan.partition).codes))
         return timestamp
 
     def flush(self) -> None:

@@ -32,12 +32,11 @@ NamedEntries = tuple[str, dict[Value, Value]]
 
 _VALUE = 0xF1
 _ENTRIES = 0xF2
-_FIRST = (_VALUE, _ENTRIES)
 
 
 def is_encoded(data: bytes) -> bool:
     """Return whether bytes are in this form; pickles, which earlier releases wrote, begin otherwise."""
-    return data[:1] in (b"\xf1", b"\xf2")
+    return bool(data) and data[0] in (_VALUE, _ENTRIES)
 
 
 def encoded_data(value: object) -> bytes:

@@ -12,7 +12,7 @@ from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
 from pyiceberg.transforms import IdentityTransform
 
 from firesteel.columns import column_types as t
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.columns.values import arrow_type, to_python
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.iceberg.iceberg_types import to_sql_array
@@ -210,8 +210,7 @@ class IcebergSource(Source[ColumnBatch]):
     def _columns(self, batch: pa.RecordBatch) -> Iterator[ColumnBatch]:
         columns = tuple(to_sql_array(batch.column(c.name), c.type) for c in self._request.columns)
         whole = ColumnBatch(columns, batch.num_rows)
-        for first in range(0, whole.length, BATCH_ROWS):
-            yield whole.slice(first, min(first + BATCH_ROWS, whole.length))
+        yield from slices(whole, BATCH_ROWS)
 
 
 def _partition_values(

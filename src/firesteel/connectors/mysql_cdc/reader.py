@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.connectors.cdc.capture_reader import CaptureReader
 from firesteel.connectors.cdc.column_batches import captured_batch
 from firesteel.connectors.cdc.splits import Chunk, log_of
@@ -137,14 +137,13 @@ class MySqlCdcReader(CaptureReader):
         self, chunk: Chunk, shape: TableShape, rows: Sequence[tuple[object, ...]]
     ) -> Iterator[list[ColumnBatch]]:
         settings, length = self.settings_of(chunk.table), len(rows)
-        count = settings.fetch_rows
         values = list(zip(*rows, strict=True))
         columns = [
             snapshot_column(values[place], shape.columns[column.name], column.type, settings.time_zone)
             for place, column in enumerate(settings.columns)
         ]
         whole = captured_batch(settings, columns, length, names_of(chunk.table))
-        yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
+        yield [*slices(whole, settings.fetch_rows)]
 
     def _restored(self, chunk: Chunk, rows: Sequence[FormerRow]) -> ColumnBatch:
         """Return rows that a chunk had."""

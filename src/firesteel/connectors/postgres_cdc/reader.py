@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import csv
 
-from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.batch import ColumnBatch, Kind, slices
 from firesteel.connectors.cdc.capture_reader import CaptureReader
 from firesteel.connectors.cdc.column_batches import captured_batch
 from firesteel.connectors.cdc.splits import Chunk, log_of
@@ -121,9 +121,8 @@ class CdcReader(CaptureReader):
         """Yield the rows of a copy, which come one by one."""
         count = settings.fetch_rows
         while lines := list(islice(rows, max(count, _COPIED_ROWS - _COPIED_ROWS % count))):
-            columns, length = _parsed(lines, len(settings.columns)), len(lines)
-            whole = _batch(settings, columns, length)
-            yield [whole.slice(first, min(first + count, length)) for first in range(0, length, count)]
+            whole = _batch(settings, _parsed(lines, len(settings.columns)), len(lines))
+            yield [*slices(whole, count)]
 
     def close(self) -> None:
         """Close the connections."""
