@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.encoding import encoded, encoded_entries
@@ -22,8 +22,6 @@ from firesteel.operators.state.keyed_state_backend import Delta
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
-
-MakeOperator = Callable[[descriptors.OperatorDescriptor, str, TaskInfo, Output], Operator]
 
 FITTING_OUTPUT = (
     descriptors.SourceOperator,
@@ -103,12 +101,10 @@ class Subtask:
         self._sent_before = 0
         self._by_node: dict[int, Operator] = {}
         self._outputs: dict[int, Output] = {}
-        # Late import: a JobManager reads the layout of subtasks, and runs none.
-        from firesteel.operators.chain.factory import make_operator
-        from firesteel.operators.chain.fusion import fuse
+        from firesteel.operators.chain.fusion import fuse  # late, as in `_add_node`
 
         for node in vertex.chain:
-            self._add_node(node, edges, make_operator)
+            self._add_node(node, edges)
         for node in vertex.chain:
             for chained in node.chained_outputs:
                 target = OperatorInput(self._by_node[chained.target_node_id])
@@ -122,10 +118,11 @@ class Subtask:
             self.source.bytes_sent = self._bytes_sent
         self.gate = InputGate(self.head, channels)
 
-    def _add_node(
-        self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]], make_operator: MakeOperator
-    ) -> None:
+    def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
         """Create the operators of one node (several if the API merged them) and connect its edges."""
+        # Late import: a JobManager reads the layout of subtasks, and runs none.
+        from firesteel.operators.chain.factory import make_operator
+
         operators: list[Operator] = []
         for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
             # A conversion costs a call per element, so it is left out where it could change nothing.
