@@ -1,9 +1,9 @@
 """The assignment of vertices to stages and slots, and of edges to gates; driver and slots compute it identically.
 
 The stages of a job are numbered region by region. In its region, stage k runs the vertices for which the largest number
-of exchanges on a path from a source is k. In BATCH mode a vertex whose readers run later waits for them, so that its
-output neither goes through the exchanges of stages between nor, within a slot, through any. Slot `base(v) + i` carries
-subtask i. A gate is the number of an edge in the job.
+of exchanges on a path from a source is k. In BATCH mode a vertex runs as late as its readers allow. Otherwise its
+output would pass through the exchanges of all stages in between. Slot `base(v) + i` carries subtask i. A gate is the
+number of an edge in the job.
 
 Why: `docs/decisions/0062-batch-jobs-read-late-and-in-parts.md`.
 """

@@ -28,7 +28,7 @@ class ByPartsFactory:
 
     Attributes:
         factory: The plan of the kernel, which emits all results at the end of a bounded input.
-        keys: The key columns of each input; rows without any key in common have nothing to do with each other.
+        keys: The key columns of each input. Rows with different keys are processed independently of each other.
     """
 
     factory: KernelFactory

@@ -99,7 +99,7 @@ class Part:
 
 
 class BoundedInputs:
-    """The rows of bounded inputs that are needed at their end: in memory, or all in files once they have no room there.
+    """Rows of bounded inputs that are kept until the inputs end, on disk if they do not fit into memory.
 
     Args:
         keys: The key columns of each input. Without keys all rows are in one part.

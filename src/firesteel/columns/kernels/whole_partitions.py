@@ -82,7 +82,7 @@ def _without_sign_of_zero(column: pa.Array) -> pa.Array:
 
 
 def frame_ends(rows: WholePartitions, frame: FramePlan) -> FrameEnds | None:
-    """Return the frames of all rows, None if the type of the column of a RANGE frame has no distances on arrays."""
+    """Return the frames of all rows, None if arrays can't hold the distances that a RANGE frame is made of."""
     low = _edge(rows, frame, True)
     high = _edge(rows, frame, False)
     return None if low is None or high is None else FrameEnds(low, np.maximum(low, high))

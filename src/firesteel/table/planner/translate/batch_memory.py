@@ -58,8 +58,8 @@ NEEDS_NO_PARTS = {
 
 
 def bounded(factory: KernelFactory, keys: tuple[tuple[int, ...], ...]) -> KernelFactory:
-    """Return a plan for bounded inputs in whose place rows that have no room in memory are in files.
+    """Return a plan that processes bounded inputs part by part if they do not fit into memory.
 
-    Without key columns all rows are one part, which must fit into memory.
+    A kernel without key columns stays as it is: all of its rows must fit into memory.
     """
     return ByPartsFactory(factory, keys) if isinstance(factory, _BY_PARTS) and all(keys) else factory
