@@ -11,14 +11,20 @@ if TYPE_CHECKING:
 
 
 def _is_scalar(value: object) -> bool:
-    return "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic)
+    return isinstance(value, _class("generic"))
 
 
 def _is_vector(value: object) -> bool:
-    if "numpy" not in sys.modules or not isinstance(value, sys.modules["numpy"].ndarray):
+    if not isinstance(value, _class("ndarray")):
         return False
     array: np.ndarray[tuple[int, ...], np.dtype[np.generic]] = value
     return array.ndim == 1
+
+
+def _class(name: str) -> type | tuple[()]:
+    """Return a class of NumPy, or nothing while NumPy is not imported: also while another thread still imports it."""
+    found: type | tuple[()] = getattr(sys.modules.get("numpy"), name, ())
+    return found
 
 
 _IS: dict[str, Callable[[object], bool]] = {"NumpyScalarConverter": _is_scalar, "NumpyArrayConverter": _is_vector}

@@ -41,5 +41,5 @@ def import_modules(names: Iterable[str]) -> bool:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     if "pyarrow" in sys.modules:
-        sys.modules["pyarrow"].array([])  # The first array imports pandas, in a quarter of a second.
+        importlib.import_module("pyarrow").array([])  # The first array imports pandas, in a quarter of a second.
     return len(sys.modules) > before
