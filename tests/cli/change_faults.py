@@ -1,0 +1,115 @@
+"""Rescales, upgrades and an autoscaler under faults: `python -m tests.cli.change_faults rescale 20 [seed]`.
+
+The session cluster of `cluster_faults`, with TaskManagers in its JobManagers. The job gets another parallelism or
+another program, or the autoscaler is at work, and a fault hits meanwhile. What is committed must be what it would have
+been without, and one job must run, with its slots and no more.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.cli.cluster_faults import FULL_DISK, OF_ALL, OF_SLOTS, FaultyCluster
+from tests.cli.session import firesteel, firesteel_in_background
+
+RESCALE, UPGRADE, AUTOSCALER = "rescale", "upgrade", "autoscaler"
+_MOST_SLOTS = 4
+_OPTIONS = {
+    "taskmanager.numberOfTaskSlots": str(_MOST_SLOTS),
+    "slot.idle.timeout": "1 s",
+    "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 s",
+}
+_AUTOSCALER = {
+    "job.autoscaler.enabled": "true",
+    "job.autoscaler.metrics.window": "2 s",
+    "job.autoscaler.stabilization.interval": "1 s",
+    "job.autoscaler.scale-down.interval": "2 s",
+    "job.autoscaler.catch-up.duration": "5 s",
+    "job.autoscaler.restart.time": "1 s",
+    "job.autoscaler.vertex.max-parallelism": str(_MOST_SLOTS),
+    "autoscaler.standalone.control-loop.interval": "500 ms",
+}
+_BURST = 60
+"""How often 20 words are written for the autoscaler, a few seconds of work for one subtask."""
+
+
+class ChangingCluster(FaultyCluster):
+    """A session cluster whose job changes while faults hit it."""
+
+    def __init__(self, directory: Path, change: str) -> None:
+        options = _OPTIONS | {"execution.checkpointing.savepoint-dir": str(directory / "savepoints")}
+        super().__init__(directory, has_executors=False, **options, **(_AUTOSCALER if change == AUTOSCALER else {}))
+        self._change = {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load}[change]
+
+    def change(self, fault: str) -> float:
+        """Begin a change, inject a fault at some moment, and return the seconds until all is committed again."""
+        return self._change(fault)
+
+    def _rescale(self, fault: str) -> float:
+        self.slots = random.choice([n for n in range(1, _MOST_SLOTS + 1) if n != self.slots])
+        firesteel("rescale", "-d", "-m", self.address, self.job_id(), str(self.slots))
+        time.sleep(random.choice([0, random.uniform(0, 3)]))
+        return self.hit(fault)
+
+    def _load(self, fault: str) -> float:
+        for _ in range(random.choice([0, _BURST])):
+            self.write()
+        time.sleep(random.uniform(0, 8))
+        self.slots = None
+        return self.hit(fault)
+
+    def _upgrade(self, fault: str) -> float:
+        former = self.job_id()
+        upgrade = firesteel_in_background(
+            *("upgrade", "--probation", "1s", "-m", self.address, former, *self.tail.arguments)
+        )
+        time.sleep(random.uniform(0, 8))
+        self.inject(fault)
+        _, said = upgrade.communicate(timeout=200)
+        if not self._running():
+            # The command says from where the job goes on, and with what.
+            print(f"no job runs after exit code {upgrade.returncode}: {said}", file=sys.stderr)
+            (savepoint,) = set(re.findall(r"(?:file:)?(/\S*savepoint-\S*[0-9a-f])", said))
+            firesteel("run", "-d", "-s", savepoint, "-m", self.address, *self.tail.arguments)
+        elif upgrade.returncode:
+            print(f"exit code {upgrade.returncode}: {said.splitlines()[-3:]}", file=sys.stderr)
+        return self.recover()
+
+    def _running(self) -> list[str]:
+        return re.findall("[0-9a-f]{32}", firesteel("list", "-m", self.address).stdout)
+
+    def autoscaled(self) -> int:
+        """Return the number of changes of the parallelism that there were."""
+        return sum(one.log.read_text(errors="replace").count("Autoscaler") for one in self.job_managers)
+
+
+def was_wrong(change: str, hits: int, seed: int) -> bool:
+    """Change a job under faults, print each, and return whether a check failed; then the logs are kept."""
+    random.seed(seed)
+    directory = tempfile.mkdtemp(prefix="change-faults-")
+    cluster = ChangingCluster(Path(directory), change)
+    try:
+        for _ in range(hits):
+            fault = random.choice([one for one in (*OF_ALL, *OF_SLOTS) if one != FULL_DISK or cluster.has_disk])
+            print(f"| {change} | {fault} | ", end="", flush=True)
+            print(f"{cluster.change(fault):.1f} | {cluster.slots_taken()} |", flush=True)
+        cluster.end()
+    except AssertionError as error:
+        print(f"{error}; seed {seed}, logs are in {directory}", file=sys.stderr)
+        return True
+    finally:
+        cluster.close()
+    shutil.rmtree(directory)
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(
+        was_wrong(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9))
+    )
