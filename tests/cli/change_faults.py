@@ -1,8 +1,10 @@
-"""Rescales, upgrades and an autoscaler under faults: `python -m tests.cli.change_faults rescale 20 [seed]`.
+"""Rescales, upgrades and an autoscaler under faults.
 
-The session cluster of `cluster_faults`, with TaskManagers in its JobManagers. The job gets another parallelism or
-another program, or the autoscaler is at work, and a fault hits meanwhile. What is committed must be what it would have
-been without, and one job must run, with its slots and no more.
+    python -m tests.cli.change_faults rescale|upgrade|autoscaler 20 [seed [executors]]
+
+The session cluster of `cluster_faults`; its TaskManagers are in the JobManagers, or with `executors` in Spark's. The
+job gets another parallelism or another program, or the autoscaler is at work, and a fault hits meanwhile. What is
+committed must be what it would have been without, and one job must run, with its slots and no more.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.cli.cluster_faults import FULL_DISK, OF_ALL, OF_SLOTS, FaultyCluster
+from tests.cli.cluster_faults import FULL_DISK, OF_ALL, OF_EXECUTORS, OF_SLOTS, FaultyCluster
 from tests.cli.session import firesteel, firesteel_in_background
 
 RESCALE, UPGRADE, AUTOSCALER = "rescale", "upgrade", "autoscaler"
 _MOST_SLOTS = 4
 _OPTIONS = {
-    "taskmanager.numberOfTaskSlots": str(_MOST_SLOTS),
     "slot.idle.timeout": "1 s",
     "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 s",
 }
@@ -42,9 +43,10 @@ _BURST = 60
 class ChangingCluster(FaultyCluster):
     """A session cluster whose job changes while faults hit it."""
 
-    def __init__(self, directory: Path, change: str) -> None:
+    def __init__(self, directory: Path, change: str, has_executors: bool) -> None:
         options = _OPTIONS | {"execution.checkpointing.savepoint-dir": str(directory / "savepoints")}
-        super().__init__(directory, has_executors=False, **options, **(_AUTOSCALER if change == AUTOSCALER else {}))
+        options |= {"taskmanager.numberOfTaskSlots": str(_MOST_SLOTS // 2 if has_executors else _MOST_SLOTS)}
+        super().__init__(directory, has_executors, **options, **(_AUTOSCALER if change == AUTOSCALER else {}))
         self._change = {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load}[change]
 
     def change(self, fault: str) -> float:
@@ -84,19 +86,18 @@ class ChangingCluster(FaultyCluster):
     def _running(self) -> list[str]:
         return re.findall("[0-9a-f]{32}", firesteel("list", "-m", self.address).stdout)
 
-    def autoscaled(self) -> int:
-        """Return the number of changes of the parallelism that there were."""
-        return sum(one.log.read_text(errors="replace").count("Autoscaler") for one in self.job_managers)
 
-
-def was_wrong(change: str, hits: int, seed: int) -> bool:
+def was_wrong(change: str, hits: int, seed: int, has_executors: bool) -> bool:
     """Change a job under faults, print each, and return whether a check failed; then the logs are kept."""
     random.seed(seed)
     directory = tempfile.mkdtemp(prefix="change-faults-")
-    cluster = ChangingCluster(Path(directory), change)
+    cluster = ChangingCluster(Path(directory), change, has_executors)
+    faults = [
+        one for one in (*OF_ALL, *(OF_EXECUTORS if has_executors else OF_SLOTS)) if one != FULL_DISK or cluster.has_disk
+    ]
     try:
         for _ in range(hits):
-            fault = random.choice([one for one in (*OF_ALL, *OF_SLOTS) if one != FULL_DISK or cluster.has_disk])
+            fault = random.choice(faults)
             print(f"| {change} | {fault} | ", end="", flush=True)
             print(f"{cluster.change(fault):.1f} | {cluster.slots_taken()} |", flush=True)
         cluster.end()
@@ -110,6 +111,6 @@ def was_wrong(change: str, hits: int, seed: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(
-        was_wrong(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**9))
-    )
+    asked, times, *further = sys.argv[1:]
+    seed = int(further[0]) if further else random.randrange(10**9)
+    sys.exit(was_wrong(asked, int(times), seed, further[1:] == ["executors"]))
