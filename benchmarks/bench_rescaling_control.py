@@ -27,6 +27,7 @@ OPTIONS = {
     "job.autoscaler.scaling.enabled": "false",
     "job.autoscaler.metrics.window": "1 s",
     "job.autoscaler.stabilization.interval": "0 s",
+    "job.autoscaler.catch-up.duration": "1 s",
     "autoscaler.standalone.control-loop.interval": "100 ms",
     "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 s",
 }
@@ -97,7 +98,9 @@ async def _share(data_plane: CountingDataPlane, graph: JobGraph) -> float:
         read += 100
         query.listener.subtasks_progressed(
             [
-                SubtaskProgress(vertex.id, index, read, read, False, {"unitsRead": read, "pendingRecords": 10_000})
+                SubtaskProgress(
+                    vertex.id, index, read, read, False, {"source.totalRecordsRead": read, "source.pendingRecords": 10_000}
+                )
                 for vertex in graph.vertices
                 for index in range(source.parallelism)
             ]

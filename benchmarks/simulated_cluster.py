@@ -115,7 +115,10 @@ class CountingDataPlane(DataPlane):
     async def restore(self, job_graph: JobGraph) -> bytes | None:
         return None
 
-    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+    async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        return
+
+    async def submitted(self, job_graph: JobGraph) -> None:
         return
 
 

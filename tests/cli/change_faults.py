@@ -43,15 +43,15 @@ _BURST = 60
 class ChangingCluster(FaultyCluster):
     """A session cluster whose job changes while faults hit it."""
 
-    def __init__(self, directory: Path, change: str, has_executors: bool) -> None:
-        options = _OPTIONS | {"execution.checkpointing.savepoint-dir": str(directory / "savepoints")}
+    def __init__(self, directory: Path, has_executors: bool, has_autoscaler: bool = False) -> None:
+        options = _OPTIONS | (_AUTOSCALER if has_autoscaler else {})
+        options |= {"execution.checkpointing.savepoint-dir": str(directory / "savepoints")}
         options |= {"taskmanager.numberOfTaskSlots": str(_MOST_SLOTS // 2 if has_executors else _MOST_SLOTS)}
-        super().__init__(directory, has_executors, **options, **(_AUTOSCALER if change == AUTOSCALER else {}))
-        self._change = {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load}[change]
+        super().__init__(directory, has_executors, **options)
 
-    def change(self, fault: str) -> float:
+    def change(self, change: str, fault: str) -> float:
         """Begin a change, inject a fault at some moment, and return the seconds until all is committed again."""
-        return self._change(fault)
+        return {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load}[change](fault)
 
     def _rescale(self, fault: str) -> float:
         self.slots = random.choice([n for n in range(1, _MOST_SLOTS + 1) if n != self.slots])
@@ -81,6 +81,7 @@ class ChangingCluster(FaultyCluster):
             firesteel("run", "-d", "-s", savepoint, "-m", self.address, *self.tail.arguments)
         elif upgrade.returncode:
             print(f"exit code {upgrade.returncode}: {said.splitlines()[-3:]}", file=sys.stderr)
+        self.slots = 2  # as the program says
         return self.recover()
 
     def _running(self) -> list[str]:
@@ -91,7 +92,7 @@ def was_wrong(change: str, hits: int, seed: int, has_executors: bool) -> bool:
     """Change a job under faults, print each, and return whether a check failed; then the logs are kept."""
     random.seed(seed)
     directory = tempfile.mkdtemp(prefix="change-faults-")
-    cluster = ChangingCluster(Path(directory), change, has_executors)
+    cluster = ChangingCluster(Path(directory), has_executors, change == AUTOSCALER)
     faults = [
         one for one in (*OF_ALL, *(OF_EXECUTORS if has_executors else OF_SLOTS)) if one != FULL_DISK or cluster.has_disk
     ]
@@ -99,7 +100,7 @@ def was_wrong(change: str, hits: int, seed: int, has_executors: bool) -> bool:
         for _ in range(hits):
             fault = random.choice(faults)
             print(f"| {change} | {fault} | ", end="", flush=True)
-            print(f"{cluster.change(fault):.1f} | {cluster.slots_taken()} |", flush=True)
+            print(f"{cluster.change(change, fault):.1f} | {cluster.slots_taken()} |", flush=True)
         cluster.end()
     except AssertionError as error:
         print(f"{error}; seed {seed}, logs are in {directory}", file=sys.stderr)

@@ -52,6 +52,9 @@ _OPTIONS = {
     "heartbeat.interval": "1 s",
     "heartbeat.timeout": "5 s",
 }
+_CORES = 4
+"""Of each Worker: a leader that is paused keeps its executors, so there must be room for those of the next one."""
+_EXECUTORS = {"spark.executor.cores": "2", "spark.executor.memory": "512m"}
 _SPECULATION = {
     "spark.speculation": "true",
     "spark.speculation.interval": "20ms",
@@ -106,8 +109,8 @@ class FaultyCluster:
             self._spark = StandaloneSpark(directory, recovers=True)
             self._resources.callback(self._spark.close)
             for _ in range(2):
-                self._spark.add_worker(cores=2)
-            self._options |= {"spark.master": self._spark.url, "spark.executor.memory": "512m", **_SPECULATION}
+                self._spark.add_worker(_CORES)
+            self._options |= {"spark.master": self._spark.url, **_EXECUTORS, **_SPECULATION}
         self.job_managers = [self._start(), self._start()]
         self.tail = Tail(directory)
         self.slots: int | None = 2
@@ -270,7 +273,7 @@ class FaultyCluster:
             os.kill(random.choice(names), signal.SIGKILL)
         elif fault == WORKER:
             spark.kill_worker(random.randrange(2))
-            spark.add_worker(cores=2)
+            spark.add_worker(_CORES)
         else:
             spark.master.kill()
             spark.master.wait()
