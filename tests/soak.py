@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cli import change_faults, cluster_faults
+from tests.cli.change_faults import CHANGES, was_wrong
 from tests.exactly_once.series import RUNS, Series, page
 from tests.rest.fuzzing import api_failed
 from tests.runtime.highavailability.zookeeper_server import JAR
@@ -57,11 +57,7 @@ def output_was_wrong() -> bool:
 
 def cluster_was_wrong() -> bool:
     """Return whether faults harmed a session cluster, or a job that was rescaled, upgraded or autoscaled there."""
-    changes = change_faults.RESCALE, change_faults.UPGRADE, change_faults.AUTOSCALER
-    return cluster_faults.was_wrong(CLUSTER_HITS, random.randrange(10**9)) or any(
-        change_faults.was_wrong(change, CLUSTER_HITS, random.randrange(10**9), has_executors=random.random() < 0.5)
-        for change in changes
-    )
+    return any(was_wrong(change, CLUSTER_HITS, random.randrange(10**9), random.random() < 0.5) for change in CHANGES)
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
-"""Rescales, upgrades and an autoscaler under faults.
+"""Rescales, upgrades and an autoscaler under faults, or faults alone.
 
-    python -m tests.cli.change_faults rescale|upgrade|autoscaler 20 [seed [executors]]
+    python -m tests.cli.change_faults rescale|upgrade|autoscaler|none 20 [seed [executors]]
 
 The session cluster of `cluster_faults`; its TaskManagers are in the JobManagers, or with `executors` in Spark's. The
 job gets another parallelism or another program, or the autoscaler is at work, and a fault hits meanwhile. What is
@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.cli.cluster_faults import FULL_DISK, OF_ALL, OF_EXECUTORS, OF_SLOTS, FaultyCluster
 from tests.cli.session import firesteel, firesteel_in_background
 
-RESCALE, UPGRADE, AUTOSCALER = "rescale", "upgrade", "autoscaler"
+RESCALE, UPGRADE, AUTOSCALER, NONE = CHANGES = "rescale", "upgrade", "autoscaler", "none"
 _MOST_SLOTS = 4
 _OPTIONS = {
     "slot.idle.timeout": "1 s",
@@ -51,7 +51,7 @@ class ChangingCluster(FaultyCluster):
 
     def change(self, change: str, fault: str) -> float:
         """Begin a change, inject a fault at some moment, and return the seconds until all is committed again."""
-        return {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load}[change](fault)
+        return {RESCALE: self._rescale, UPGRADE: self._upgrade, AUTOSCALER: self._load, NONE: self.hit}[change](fault)
 
     def _rescale(self, fault: str) -> float:
         self.slots = random.choice([n for n in range(1, _MOST_SLOTS + 1) if n != self.slots])

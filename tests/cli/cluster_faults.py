@@ -1,4 +1,4 @@
-"""Faults that hit a session cluster while a job runs: `python -m tests.cli.cluster_faults 20 [seed]`.
+"""Faults that hit a session cluster while a job runs; `change_faults` runs them.
 
 A ZooKeeper, two JobManagers, Spark's Master and two Workers, and a job that counts words and commits files. After each
 fault words are written; what is committed must be each count once, as it would have been without faults, and the job
@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
@@ -284,27 +281,3 @@ class FaultyCluster:
 def _last_change(job_manager: JobManager) -> str:
     lines = [line for line in job_manager.log.read_text(errors="replace").splitlines() if " switched to " in line]
     return lines[-1] if lines and "SUSPENDED" not in lines[-1] else ""
-
-
-def was_wrong(hits: int, seed: int) -> bool:
-    """Run faults on a cluster, print each, and return whether a check failed; the logs of a failed run are kept."""
-    random.seed(seed)
-    directory = tempfile.mkdtemp(prefix="cluster-faults-")
-    cluster = FaultyCluster(Path(directory), has_executors=True)
-    try:
-        for _ in range(hits):
-            fault = random.choice([one for one in (*OF_ALL, *OF_EXECUTORS) if one != FULL_DISK or cluster.has_disk])
-            print(f"| {fault} | ", end="", flush=True)
-            print(f"{cluster.hit(fault):.1f} |", flush=True)
-        cluster.end()
-    except AssertionError as error:
-        print(f"{error}; seed {seed}, logs are in {directory}", file=sys.stderr)
-        return True
-    finally:
-        cluster.close()
-    shutil.rmtree(directory)
-    return False
-
-
-if __name__ == "__main__":
-    sys.exit(was_wrong(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**9)))
