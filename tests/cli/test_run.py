@@ -196,6 +196,52 @@ def test_what_a_newcomer_forgets_is_said(program):
     assert "replace pyflink by firesteel" in done.stderr
 
 
+RUN = ("-m", "firesteel", "run", "-q")
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ((), "print(env.get_execution_plan())"),
+        ((), "env.get_stream_graph().get_job_graph()"),
+        ((), "StreamTableEnvironment.create(env).from_data_stream(numbers).explain()"),
+        ((), "sys.exit()"),
+        ((), "sys.exit(0)"),
+        ((), "def main():\n    raise SystemExit\nmain()"),
+        ((), "argparse.ArgumentParser().parse_args(['--help'])"),
+        (RUN, "print(env.get_execution_plan())"),
+        (RUN, "sys.exit()"),
+    ],
+)
+def test_who_asks_for_a_plan_or_leaves_early_has_not_forgotten_to_execute(program, command, end):
+    path = program("""
+        import argparse, sys
+        from firesteel.common import Types
+        from firesteel.datastream import StreamExecutionEnvironment
+        from firesteel.table import StreamTableEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        numbers = env.from_collection([1], Types.LONG()).map(lambda number: number, Types.LONG())
+        numbers.print()
+    """)
+    path.write_text(f"{path.read_text()}\n{end}\n")
+    done = subprocess.run([sys.executable, *command, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_operators_after_the_last_plan_are_missed(program):
+    path = program("""
+        from firesteel.datastream import StreamExecutionEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).print()
+        env.get_execution_plan()
+        env.from_collection([2]).print()
+    """)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr == "No job was executed: is env.execute() missing?\n"
+
+
 def descendants(pid: int) -> list[int]:
     """All processes below one, from /proc: `pgrep` is not everywhere."""
     parents = {}
