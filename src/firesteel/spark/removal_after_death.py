@@ -7,11 +7,12 @@ import os
 import threading
 from pathlib import Path
 
-__all__ = ["remove_after_death"]
+__all__ = ["remove_after_death", "waited_for"]
 
 _SHELL = "/bin/sh"
 
-# Standard input closes when the process ends. Its children end a moment later, and may write until then.
+# Standard input closes when the process has ended, and all that hold `waited_for()`. Other children end a moment later,
+# and may write until then.
 _SCRIPT = """
 trap '' HUP INT
 while IFS= read -r directory; do set -- "$@" "$directory"; done
@@ -27,22 +28,26 @@ done
 
 
 class _Shell:
-    """The shell of a process, which starts with the first directory."""
+    """The shell of a process, which starts with the first directory.
+
+    Attributes:
+        pipe: To its standard input; -1 if there is no shell.
+    """
 
     def __init__(self) -> None:
         self._process_id = 0
-        self._pipe = -1
+        self.pipe = -1
         self._lock = threading.Lock()
 
     def told(self, directory: Path) -> None:
         """Tell the shell of a directory; without a shell, the next process removes it."""
         with self._lock:
             if self._process_id != os.getpid():  # The shell of a forked process is that of its parent.
-                self._process_id, self._pipe = os.getpid(), _started()
+                self._process_id, self.pipe = os.getpid(), _started()
         line = os.fsencode(directory)
-        if self._pipe >= 0 and b"\n" not in line:
+        if self.pipe >= 0 and b"\n" not in line:
             with contextlib.suppress(OSError):  # Somebody has killed the shell.
-                os.write(self._pipe, line + b"\n")
+                os.write(self.pipe, line + b"\n")
 
 
 _shell = _Shell()
@@ -55,6 +60,14 @@ def remove_after_death(directory: Path) -> None:
         directory: Its absolute path. A path with a line break is left alone.
     """
     _shell.told(directory)
+
+
+def waited_for() -> tuple[int, ...]:
+    """Return descriptors that keep the directories as long as a child process has them open.
+
+    Java needs its directory: without it, it would not notice at its start that this process has ended.
+    """
+    return (_shell.pipe,) if _shell.pipe >= 0 else ()
 
 
 def _started() -> int:
