@@ -73,7 +73,7 @@ def waited_for() -> tuple[int, ...]:
 def _started() -> int:
     """Start a shell, and return the pipe to it, -1 if there is none."""
     read, write = os.pipe()
-    actions = [(os.POSIX_SPAWN_DUP2, read, 0)]
+    actions: list[tuple[object, ...]] = [(os.POSIX_SPAWN_DUP2, read, 0)]
     actions += [(os.POSIX_SPAWN_OPEN, output, os.devnull, os.O_WRONLY, 0) for output in (1, 2)]
     try:
         # Of a group of its own, as Ctrl-C ends all processes of the terminal's group.
