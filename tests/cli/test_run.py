@@ -299,6 +299,22 @@ def test_a_program_that_raises_shows_its_own_lines(program):
     assert "firesteel/cli" not in done.stderr
 
 
+def test_a_rejected_call_is_one_message_with_the_line_of_the_program(program):
+    path = program("""
+        from firesteel.datastream import StreamExecutionEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).mapp(str)
+    """)
+    done = subprocess.run(
+        [sys.executable, *RUN, path.name], cwd=path.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines() == [
+        "Error: 'DataStream' object has no attribute 'mapp'; did you mean 'map'?",
+        f"  at {path}:5 in <module>: env.from_collection([1]).mapp(str)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [

@@ -219,6 +219,7 @@ class StreamExecutionEnvironment(WithoutJava):
         Raises:
             ValueError: `timeout_millis` is less than -1.
         """
+        require(timeout_millis, int, "set_buffer_timeout()")
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
         self._configuration.set_boolean(BUFFER_TIMEOUT_ENABLED.key, timeout_millis >= 0)
@@ -432,6 +433,7 @@ class StreamExecutionEnvironment(WithoutJava):
             >>> run_local(env).elements
             [Row(name='Ann', age=36)]
         """
+        require(collection, Iterable, "from_collection()")
         convert = collection_coercer(type_info)
         elements = list(collection)
         if convert is not None:

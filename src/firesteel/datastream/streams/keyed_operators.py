@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import (
@@ -137,6 +138,8 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
             >>> run_local(env).elements
             [3, 7]
         """
+        for number in (size, slide):
+            require(number, int, "count_window()")
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
