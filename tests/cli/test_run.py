@@ -299,6 +299,22 @@ def test_a_program_that_raises_shows_its_own_lines(program):
     assert "firesteel/cli" not in done.stderr
 
 
+def test_a_program_whose_output_nobody_reads_any_more_ends_quietly(program):
+    path = program("""
+        while True:
+            print("a row of a large table")
+    """)
+    process = subprocess.Popen(
+        [sys.executable, *RUN, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(60)) == ("", 141)
+    process.stderr.close()
+
+
 def test_a_rejected_call_is_one_message_with_the_line_of_the_program(program):
     path = program("""
         from firesteel.datastream import StreamExecutionEnvironment
