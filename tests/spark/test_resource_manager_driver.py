@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firesteel.runtime.resourcemanager.workers import RequestContainers
 from firesteel.spark import resource_manager_driver
-from firesteel.spark.executors import ON_DEMAND
-from firesteel.spark.gateway import SparkGateway
 from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 from tests.runtime.highavailability.kinds import eventually
 from tests.spark.standalone_spark import StandaloneSpark
+from tests.waiting import wait_for
 
 
 async def test_the_watcher_of_executors_survives_errors_that_nobody_expects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,34 +33,53 @@ async def test_the_watcher_of_executors_survives_errors_that_nobody_expects(monk
     await driver.close()
 
 
-class Granted:
-    """Takes what the driver tells, and starts nothing in it."""
+FORMER_LEADER = """
+import asyncio, sys
+from firesteel.runtime.resourcemanager.workers import RequestContainers
+from firesteel.spark.executors import ON_DEMAND
+from firesteel.spark.gateway import SparkGateway
+from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
 
-    def containers_granted(self, container_ids: list[str]) -> None:
-        raise AssertionError(f"{container_ids} were granted to a former leader")
+class Listener:
+    def containers_granted(self, container_ids):
+        sys.exit(f"{container_ids} started too early")
+
+async def main():
+    gateway = SparkGateway(sys.argv[1], {**ON_DEMAND, "spark.executor.memory": "512m"})
+    driver = SparkResourceManagerDriver(gateway.context, {}, [b""])
+    await driver.start(Listener())
+    await driver.perform(RequestContainers(1))
+    await asyncio.to_thread(sys.stdin.readline)
+    await driver.close()
+    print("closed", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    gateway.close()
+
+asyncio.run(main())
+"""
 
 
 @pytest.mark.spark
-async def test_an_executor_that_starts_after_its_leader_has_lost_is_released(tmp_path: Path) -> None:
+def test_an_executor_that_starts_after_its_leader_has_lost_is_released(tmp_path: Path) -> None:
     spark = StandaloneSpark(tmp_path)
-    gateway = None
+    command = [sys.executable, "-c", FORMER_LEADER, spark.url]
+    leader = None
     try:
         spark.add_worker(cores=1)
         spark.wait_for_workers()
-        gateway = SparkGateway(spark.url, {**ON_DEMAND, "spark.executor.memory": "512m"})
-        driver = SparkResourceManagerDriver(gateway.context, {}, [b""])
-        listener: Any = Granted()
-        await driver.start(listener)
-        await driver.perform(RequestContainers(1))
-        await eventually(spark.executors, "an executor that starts")
-        for executor in (started := spark.executors()):
+        leader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert leader.stdin is not None
+        assert leader.stdout is not None
+        executors = wait_for(spark.executors)
+        for executor in executors:
             os.kill(executor, signal.SIGSTOP)
-        await driver.close()
-        for executor in started:
+        print(file=leader.stdin, flush=True)
+        assert leader.stdout.readline() == "closed\n"
+        for executor in executors:
             os.kill(executor, signal.SIGCONT)
         # It registers at its application, and then ends.
-        await eventually(lambda: not spark.executors(), "the end of the executor")
+        wait_for(lambda: not spark.executors())
     finally:
-        if gateway is not None:
-            gateway.close()
+        if leader is not None:
+            leader.communicate("\n")
         spark.close()

@@ -54,13 +54,13 @@ def test_reluctant_loops_go_back_row_by_row() -> None:
 
 def test_a_search_goes_on_where_it_ended_for_want_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated: list[int] = []
-    fits = Match.fits
+    take = Match.take
 
     def counted(self: Match, name: str, matched: Any) -> bool:
         evaluated.append(1)
-        return fits(self, name, matched)
+        return take(self, name, matched)
 
-    monkeypatch.setattr(Match, "fits", counted)
+    monkeypatch.setattr(Match, "take", counted)
     assert rows(pattern("UP+ DOWN"), [*range(5000), 0, 1, 2, 0]) == [(0, 4999, 0, 5000), (1, 2, 0, 2)]
     assert len(evaluated) < 2 * 5010  # batches of 1000 rows, each with a watermark
 
