@@ -1,0 +1,72 @@
+"""Tables of a few rows that become readable bit by bit, so that a test can change a job in the middle of them."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+
+from firesteel.datastream.connectors.base import Source, SourceSplit
+
+PARTS = 3
+"""A table becomes readable in so many parts."""
+
+_POLL_S, _GIVE_UP_S = 0.02, 60
+
+
+class GrownRows(Source):
+    """The rows of a table in a directory, as far as `let_grow` has gone."""
+
+    grows_to_end = True
+    discovery_interval_ms = 20
+
+    def __init__(self, directory, table):
+        super().__init__()
+        self._directory, self._table = Path(directory), table
+
+    def discover_splits(self):
+        count = len(self._rows())
+        return [SourceSplit(self._table, _end(count, _parts(self._directory)), final_end=count)]
+
+    def read_split(self, split_id, start, end):
+        rows = self._rows()
+        for part in range(1, PARTS + 1):
+            if end >= _end(len(rows), part):
+                _was_read(self._directory, self._table, part).touch()
+        return rows[start:end]
+
+    def _rows(self):
+        return pickle.loads((self._directory / self._table).read_bytes())
+
+
+def _end(count, part):
+    return -(-count * part // PARTS)
+
+
+def _parts(directory):
+    return len(list(directory.glob("part-*")))
+
+
+def _was_read(directory, table, part):
+    return directory / f"read-{part}-{table}"
+
+
+def grown_rows(options):
+    """The factory of a table with `'connector' = 'python'`."""
+    return GrownRows(options["directory"], options["table"])
+
+
+def write_rows(directory, table, rows):
+    """Write the rows of a table; none of them is readable."""
+    (directory / table).write_bytes(pickle.dumps(rows))
+
+
+def let_grow(directory, tables):
+    """Let another part of all tables be readable, and wait until a job has begun to read it of the named ones."""
+    part = _parts(directory) + 1
+    (directory / f"part-{part}").touch()
+    wanted = [_was_read(directory, table, part) for table in tables]
+    deadline_s = time.monotonic() + _GIVE_UP_S
+    while not all(path.exists() for path in wanted):
+        assert time.monotonic() < deadline_s, f"part {part} is not read: {sorted(path.name for path in wanted)}"
+        time.sleep(_POLL_S)
