@@ -81,7 +81,7 @@ def _checked(t_env: TableEnvironment, expression: str, by_row: bool) -> dict[str
         t_env.sql_query(_query([expression], by_row)).explain()
     except Exception as error:
         return {"invalid": _message(error)}
-    return {"type": kind.getLogicalType().asSerializableString()}
+    return {"type": kind.getLogicalType().asSummaryString()}
 
 
 def _query(expressions: list[str], by_row: bool) -> str:
