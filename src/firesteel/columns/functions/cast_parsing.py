@@ -123,7 +123,7 @@ def parse_timestamp(text: str) -> datetime.datetime:
 
     24:00:00 is the start of the next day.
     """
-    match = _TIMESTAMP.fullmatch(text.strip())
+    match = _TIMESTAMP.fullmatch(text)
     try:
         if match is None:
             raise ValueError(text)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t

@@ -127,7 +127,7 @@ class _Translation:
         return f"\\{char}"
 
     def _quoted(self) -> str | None:
-        """Return what stands between `\\Q` and `\\E`, if that is next."""
+        r"""Return what stands between `\Q` and `\E`, if that is next."""
         if not self._pattern.startswith("Q", self._at):
             return None
         end = self._pattern.find("\\E", self._at)
@@ -200,6 +200,6 @@ class _Translation:
         if char in "pP":
             members = self._property(char)
             return f"[^{members}]" if char == "P" else members
-        if char in _UNSUPPORTED or char in _ESCAPES and char != "e":
+        if char in _UNSUPPORTED or (char in _ESCAPES and char != "e"):
             raise self._unsupported(f"\\{char} within [...]")
         return _ESCAPES.get(char, f"\\{char}")

@@ -34,7 +34,7 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
-from firesteel.columns.json_text import json_writer, object_text, quote
+from firesteel.columns.json_text import json_writer, object_text
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Call, constant
 from firesteel.columns.type_families import STRINGS

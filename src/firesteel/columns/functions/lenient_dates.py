@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from firesteel.columns.functions.java_dates import NUMBERS, fields_of, month_of, pattern_group, split_pattern
+from firesteel.columns.functions.java_dates import NUMBERS, fields_of, pattern_group, split_pattern
 
 _LENIENT = re.compile(r"\s*(\d+)-(\d+)-(\d+) (\d+):(\d+):(\d+)", re.ASCII)
 _SQL = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:\s+(\d+):(\d+):(\d+)(?:\.(\d{1,9}))?)?", re.ASCII)
@@ -62,8 +62,7 @@ def lenient_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
 
 
 def _lenient(fields: dict[str, str]) -> datetime.datetime | None:
-    year, month, day, hour, minute, second = fields_of(fields)
-    moment = _added(year, month_of(fields), day, hour, minute, second)
+    moment = _added(*fields_of(fields))
     if moment is not None and "D" in fields:
         moment += datetime.timedelta(days=int(fields["D"]) - 1)
     return moment and moment + datetime.timedelta(milliseconds=int(fields.get("S", "0")))

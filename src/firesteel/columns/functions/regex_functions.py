@@ -14,6 +14,8 @@ from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, signatu
 from firesteel.columns.rex import Literal
 
 _TEXT = "CHARACTER"
+
+
 def _or_null(function: Callable[..., object]) -> Callable[..., object]:
     """Return a function that returns None for an invalid regular expression or group, as Flink does."""
 
@@ -76,6 +78,7 @@ _ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..
     ("REGEXP_INSTR", INT, (_TEXT, _TEXT), _NULLABLE, _or_null(_instr)),
     ("REGEXP_SUBSTR", STRING, (_TEXT, _TEXT), _NULLABLE, _or_null(_extract)),
 )
+
 
 def _resolve(name: str, result: t.DataType, operands: tuple[str, ...], options: dict[str, Any]) -> Any:
     """Return the resolver, which refuses constant expressions that only Java has."""

@@ -304,7 +304,9 @@ def _instant_of_number(number: int | float | Decimal, precision: int = 3) -> dat
         raise FunctionError(f"The precision value '{precision}' for TO_TIMESTAMP_LTZ is unsupported; give 0 or 3")
     unit = 1_000_000 if precision == 0 else 1000
     if isinstance(number, Decimal):
-        number = number if precision == 0 else int(number)  # cut towards zero, while fractions of others are rounded down
+        number = (
+            number if precision == 0 else int(number)
+        )  # cut towards zero, while fractions of others are rounded down
     try:
         return _EPOCH + datetime.timedelta(microseconds=int(number * unit) // 1000 * 1000)
     except OverflowError:
