@@ -31,7 +31,7 @@ class GrownRows(Source):
     def read_split(self, split_id, start, end):
         rows = self._rows()
         for part in range(1, PARTS + 1):
-            if end >= _end(len(rows), part):
+            if end >= _end(len(rows), part) > start:
                 _was_read(self._directory, self._table, part).touch()
         return rows[start:end]
 
@@ -40,7 +40,8 @@ class GrownRows(Source):
 
 
 def _end(count, part):
-    return -(-count * part // PARTS)
+    """Return how many rows of a table there are, which are not all before the last part."""
+    return count * part // PARTS
 
 
 def _parts(directory):
@@ -65,7 +66,9 @@ def let_grow(directory, tables):
     """Let another part of all tables be readable, and wait until a job has begun to read it of the named ones."""
     part = _parts(directory) + 1
     (directory / f"part-{part}").touch()
-    wanted = [_was_read(directory, table, part) for table in tables]
+    counts = {table: len(pickle.loads((directory / table).read_bytes())) for table in tables}
+    grown = [table for table, count in counts.items() if _end(count, part) > _end(count, part - 1)]
+    wanted = [_was_read(directory, table, part) for table in grown]
     deadline_s = time.monotonic() + _GIVE_UP_S
     while not all(path.exists() for path in wanted):
         assert time.monotonic() < deadline_s, f"part {part} is not read: {sorted(path.name for path in wanted)}"
