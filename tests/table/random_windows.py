@@ -13,8 +13,11 @@ _MINUTE = timedelta(minutes=1)
 
 
 def random_tables(choose):
-    """Return rows with unique times, in an order that is wrong by less than `DISORDER_MIN` minutes."""
-    return {name: _random_rows(choose) for name in ("p", "q")}
+    """Return rows with unique times, those of `p` in an order that is wrong by less than `DISORDER_MIN` minutes.
+
+    Those of `q` are in order: the view of its versions leaves out what is older than the version that it has.
+    """
+    return {"p": _random_rows(choose), "q": sorted(_random_rows(choose), key=lambda row: row[4])}
 
 
 def _random_rows(choose):
@@ -61,7 +64,7 @@ def _sessions(rows, gap):
     found, open_rows = [], {}
     for row in sorted(rows, key=lambda row: row[4]):
         session = open_rows.get(row[1])
-        if session is None or row[4] >= session[-1][4] + gap:
+        if session is None or row[4] > session[-1][4] + gap:  # windows that touch are one
             session = open_rows[row[1]] = []
             found.append(session)
         session.append(row)
@@ -154,6 +157,8 @@ class WindowQuery:
         kind, first, second = window
         keys = self._keys(window)
         calls, where = [self._call() for _ in range(2)], self._where()
+        if kind == "SESSION":  # of the groups of the rows that are left, other than the function's
+            keys, where = ["k"], ""
         if not self._is_flink or (kind == "TUMBLE" and second):  # these have no offset
             source = self._rows_of("p", window)
             by = ", ".join(["window_start", "window_end", *keys])
