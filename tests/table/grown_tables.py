@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import time
 from pathlib import Path
 
 from firesteel.datastream.connectors.base import Source, SourceSplit
+from tests.waiting import wait_for
 
 PARTS = 3
 """A table becomes readable in so many parts."""
-
-_POLL_S, _GIVE_UP_S = 0.02, 60
 
 
 class GrownRows(Source):
@@ -69,7 +67,4 @@ def let_grow(directory, tables):
     counts = {table: len(pickle.loads((directory / table).read_bytes())) for table in tables}
     grown = [table for table, count in counts.items() if _end(count, part) > _end(count, part - 1)]
     wanted = [_was_read(directory, table, part) for table in grown]
-    deadline_s = time.monotonic() + _GIVE_UP_S
-    while not all(path.exists() for path in wanted):
-        assert time.monotonic() < deadline_s, f"part {part} is not read: {sorted(path.name for path in wanted)}"
-        time.sleep(_POLL_S)
+    wait_for(lambda: all(path.exists() for path in wanted))

@@ -13,7 +13,7 @@ from firesteel.cli.rescale import rescale
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import progress_reporter, set_progress_reporter
 from firesteel.client.progress_reporter import RestartLines
-from firesteel.common import Configuration
+from firesteel.common import Configuration, JobStatus
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.table import StreamTableEnvironment
@@ -21,6 +21,7 @@ from tests.table.environments import MINI_BATCH
 from tests.table.grown_tables import PARTS, let_grow, write_rows
 from tests.table.test_against_duckdb import PER_TABLES, STATES, folded, in_duckdb, plain, view_of
 from tests.table.typed_queries import TABLES, TypedQuery, random_tables
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -70,6 +71,7 @@ def changes(tables, query, choose, directory, address):
     sources = [table for table in TABLES if any(f"{table}_rows" in vertex.name for vertex in job.vertices)]
     client = EmbeddedJobClient(job, serves_rest=True)
     try:
+        wait_for(lambda: client.get_job_status().result() is not JobStatus.CREATED)
         let_grow(directory, sources)
         for parallelism in others if sources else ():
             arguments = ["-m", address.last, job.job_id, str(parallelism)]
