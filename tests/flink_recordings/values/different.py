@@ -1,6 +1,5 @@
 """What firesteel does differently from Flink in `expressions.py`: why, and in which rows; no rows means in all."""
 
-
 from __future__ import annotations
 
 ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {

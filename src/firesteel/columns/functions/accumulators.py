@@ -199,8 +199,8 @@ class Variance(SignedAccumulator):
     def _shared(self, state: State, digits: int) -> int:
         """Let the sums have at least so many digits, and return the factor for numbers that have fewer."""
         if digits <= state[3]:
-            return self._base ** int(state[3] - digits)
-        factor = self._base ** int(digits - state[3])
+            return int(self._base ** (state[3] - digits))
+        factor = int(self._base ** (digits - state[3]))
         state[1:4] = [state[1] * factor, state[2] * factor * factor, digits]
         return 1
 
@@ -223,7 +223,7 @@ class Variance(SignedAccumulator):
         return self._convert(math.sqrt(variance) if self._root else variance)
 
 
-def _as_integer(value: Any) -> tuple[int, int]:
+def _as_integer(value: Decimal | float) -> tuple[int, int]:
     """Return a number without its point, and how many digits are behind that, of base 10 (Decimal) or 2 (float)."""
     if isinstance(value, Decimal):
         digits = max(0, -int(value.as_tuple().exponent))
@@ -239,7 +239,7 @@ def _as_double(number: Fraction) -> float:
         return math.inf
 
 
-def _from_double(data_type: t.DataType) -> Callable[[float], Any]:
+def _from_double(data_type: t.DataType) -> Callable[[float], object]:
     """Return the conversion of a DOUBLE as Java does it: to INT or BIGINT, which end at their limits, then narrower."""
     convert = number_cast(data_type)
     if isinstance(data_type, t.DecimalType):

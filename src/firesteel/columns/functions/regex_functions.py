@@ -80,9 +80,8 @@ _ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..
 )
 
 
-def _resolve(name: str, result: t.DataType, operands: tuple[str, ...], options: dict[str, Any]) -> Any:
-    """Return the resolver, which refuses constant expressions that only Java has."""
-    check = signature(name, result, *operands, **options)
+def _checked(check: Callable[[Types, Operands], Resolved]) -> Callable[[Types, Operands], Resolved]:
+    """Return a resolver that also refuses constant expressions that only Java has."""
 
     def resolve(types: Types, given: Operands) -> Resolved:
         resolved = check(types, given)
@@ -111,7 +110,7 @@ def _is_valid(pattern: str) -> bool:
 FUNCTIONS = [
     Function(
         name,
-        _resolve(name, result, operands, options),
+        _checked(signature(name, result, *operands, **options)),
         per_row(plain(function)),
         fails=lambda call: not call.is_literal(1),
     )

@@ -302,18 +302,21 @@ _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[.
 _MAY_FAIL = frozenset({"FROM_BASE64", "SHA2", "ENCODE", "DECODE", "STR_TO_MAP"})
 
 
-def _function(name: str, result: Result, operands: tuple[str, ...], options: dict[str, Any], row: Any) -> Function:
-    fails = may_fail if name in _MAY_FAIL else never_fails
-    return Function(name, signature(name, result, *operands, **options), per_row(plain(row)), fails=fails)
-
-
 FUNCTIONS = [
     Function(
         "PRINTF",
         signature("PRINTF", STRING, _TEXT, "ANY", variadic=True, optional=1, nullable=True),
         per_row(_printf, null_call=True),
     ),
-    *(_function(*row) for row in _ROWS),
+    *(
+        Function(
+            n,
+            signature(n, result, *ops, **options),
+            per_row(plain(f)),
+            fails=may_fail if n in _MAY_FAIL else never_fails,
+        )
+        for n, result, ops, options, f in _ROWS
+    ),
     *(
         Function(n, signature(n, result, *ops, **options), per_row(plain(f), null_call=True))
         for n, result, ops, options, f in _NULL_ROWS
