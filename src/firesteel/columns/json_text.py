@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.value_text import UTC, cast_formatter, double_text, map_types
 
 Writer = Callable[[Any], str]
@@ -67,10 +66,10 @@ def _number(value: float) -> str:
     """Return a floating point number as `BigDecimal` writes it, which has no -0.0; a FLOAT has the digits of a DOUBLE.
 
     Raises:
-        FunctionError: JSON has no such number.
+        ValueError: JSON has no such number.
     """
     if not math.isfinite(value):
-        raise FunctionError(f"JSON has no number {double_text(value)}")
+        raise ValueError(f"JSON has no number {double_text(value)}")
     return str(Decimal(double_text(value))) if value else "0.0"
 
 

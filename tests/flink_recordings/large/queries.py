@@ -241,8 +241,8 @@ SELECTED = {
     "over_count_by_column": "SELECT id, COUNT(*) OVER (PARTITION BY auction ORDER BY id) FROM {t} WHERE auction < 60",
     "over_whole_partition": "SELECT id, SUM(price) OVER (PARTITION BY auction) FROM {t} WHERE auction < 60",
     "lateral": (
-        "SELECT a.auction, b.id, b.price FROM auctions AS a, LATERAL (SELECT id, price FROM {t} AS t "
-        "WHERE t.auction = a.auction ORDER BY price DESC, id LIMIT 2) AS b"
+        "SELECT c.channel, b.id, b.price FROM (SELECT DISTINCT channel FROM {t}) AS c, LATERAL (SELECT id, price FROM "
+        "{t} AS t WHERE t.channel = c.channel ORDER BY price DESC, id LIMIT 3) AS b"
     ),
     "qualify": (
         "SELECT channel, id FROM {t} QUALIFY ROW_NUMBER() OVER (PARTITION BY channel ORDER BY price DESC, id) <= 3"
