@@ -26,7 +26,13 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
-from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
+from firesteel.runtime.jobmaster.data_plane import (
+    AfterSavepoint,
+    DataPlane,
+    DataPlaneListener,
+    QueryDescriptor,
+    RunningQuery,
+)
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.rpc.rpc_service import RpcCall
@@ -44,9 +50,9 @@ class CountingRpcService(InMemoryRpcService):
         super().__init__(SystemClock(), timeout_s=60)
         self.calls: Counter[str] = Counter()
 
-    def call(self, call: RpcCall, with_timeout: bool) -> asyncio.Future[object]:
+    def call(self, call: RpcCall, with_timeout: bool, is_large: bool = False) -> asyncio.Future[object]:
         self.calls[call.method] += 1
-        return super().call(call, with_timeout)
+        return super().call(call, with_timeout, is_large)
 
 
 class InstantTasks:
@@ -81,6 +87,9 @@ class EndlessQuery(RunningQuery):
     async def stop(self) -> None:
         return
 
+    async def trigger_checkpoint(self, full: bool, after: AfterSavepoint = AfterSavepoint.GO_ON) -> int:
+        return 1
+
 
 class CountingDataPlane(DataPlane):
     """Starts the query of a job once all its tasks run, and reports when all jobs have one."""
@@ -103,10 +112,13 @@ class CountingDataPlane(DataPlane):
         self.queries.append(EndlessQuery(query, listener))
         return self.queries[-1]
 
-    def restore(self, job_graph: JobGraph) -> None:
+    async def restore(self, job_graph: JobGraph) -> bytes | None:
+        return None
+
+    async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         return
 
-    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+    async def submitted(self, job_graph: JobGraph) -> None:
         return
 
 

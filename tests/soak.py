@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cli.cluster_faults import was_wrong
+from tests.cli.change_faults import CHANGES, was_wrong
 from tests.exactly_once.series import RUNS, Series, page
 from tests.rest.fuzzing import api_failed
 from tests.runtime.highavailability.zookeeper_server import JAR
@@ -55,6 +55,11 @@ def output_was_wrong() -> bool:
     return Series(random.randrange(2**32), page()).run(RUNS)
 
 
+def cluster_was_wrong() -> bool:
+    """Return whether faults harmed a session cluster, or a job that was rescaled, upgraded or autoscaled there."""
+    return any(was_wrong(change, CLUSTER_HITS, random.randrange(10**9), random.random() < 0.5) for change in CHANGES)
+
+
 def main() -> int:
     """Go on until something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -68,7 +73,7 @@ def main() -> int:
         and not api_failed()
         and not any(map(jobs_were_lost, kinds))
         and not output_was_wrong()
-        and not (JAR.exists() and was_wrong(CLUSTER_HITS, random.randrange(10**9)))
+        and not (JAR.exists() and cluster_was_wrong())
     ):
         first += SEEDS
         turns += 1

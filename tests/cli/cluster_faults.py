@@ -1,4 +1,4 @@
-"""Faults that hit a session cluster while a job runs: `python -m tests.cli.cluster_faults 20 [seed]`.
+"""Faults that hit a session cluster while a job runs; `change_faults` runs them.
 
 A ZooKeeper, two JobManagers, Spark's Master and two Workers, and a job that counts words and commits files. After each
 fault words are written; what is committed must be each count once, as it would have been without faults, and the job
@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
@@ -22,7 +19,7 @@ from pathlib import Path
 from firesteel.client.rest_client import RestClusterClient
 from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel
 from tests.exactly_once.fault_run import mount
-from tests.exactly_once.processes import processes_of
+from tests.exactly_once.processes import KINDS, processes_of
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.spark.standalone_spark import StandaloneSpark
 from tests.waiting import wait_for
@@ -37,6 +34,9 @@ MASTER = "the Master, and started again"
 FULL_DISK = "a full disk under the checkpoints"
 OF_ALL = (LEADER, PAUSED, ZOOKEEPER, FULL_DISK)
 OF_EXECUTORS = (EXECUTOR, TASK_MANAGER, WORKER, MASTER)
+SLOT = "a slot process"
+JVM = "the JVM of a JobManager"
+OF_SLOTS = (SLOT, JVM)
 _OPTIONS = {
     "high-availability.type": "zookeeper",
     "high-availability.zookeeper.client.session-timeout": "2 s",
@@ -49,6 +49,9 @@ _OPTIONS = {
     "heartbeat.interval": "1 s",
     "heartbeat.timeout": "5 s",
 }
+_CORES = 4
+"""Of each Worker: a leader that is paused keeps its executors, so there must be room for those of the next one."""
+_EXECUTORS = {"spark.executor.cores": "2", "spark.executor.memory": "512m"}
 _SPECULATION = {
     "spark.speculation": "true",
     "spark.speculation.interval": "20ms",
@@ -65,8 +68,6 @@ def slowly(word):
     return word, 1
 
 """
-_SLOTS = 2
-"""Of the job."""
 
 
 class FaultyCluster:
@@ -76,12 +77,16 @@ class FaultyCluster:
         directory: For everything.
         has_executors: Whether TaskManagers are executors of Spark's standalone cluster, and not in the JobManagers.
             Then Spark speculates on tasks, too.
+        **options: Further options of the JobManagers.
 
     Attributes:
         has_disk: Whether checkpoints are on a disk of their own, which can be filled.
+        tail: The program of the job, its input and output.
+        job_managers: The JobManagers, the newest last.
+        slots: How many the job should have; None if something changes that.
     """
 
-    def __init__(self, directory: Path, has_executors: bool) -> None:
+    def __init__(self, directory: Path, has_executors: bool, **options: str) -> None:
         self._directory = directory
         self._resources = ExitStack()
         self._disk = directory / "checkpoints"
@@ -92,6 +97,7 @@ class FaultyCluster:
         self._spark: StandaloneSpark | None = None
         self._options = {
             **_OPTIONS,
+            **options,
             "high-availability.zookeeper.quorum": self._zookeeper.address,
             "high-availability.storageDir": str(directory / "ha"),
             "execution.checkpointing.dir": str(self._disk),
@@ -100,15 +106,16 @@ class FaultyCluster:
             self._spark = StandaloneSpark(directory, recovers=True)
             self._resources.callback(self._spark.close)
             for _ in range(2):
-                self._spark.add_worker(cores=2)
-            self._options |= {"spark.master": self._spark.url, "spark.executor.memory": "512m", **_SPECULATION}
-        self._job_managers = [self._start(), self._start()]
-        self._tail = Tail(directory)
-        program = self._tail.program.read_text()
-        self._tail.program.write_text(_SLOWLY + program.replace("lambda word: (word, 1)", "slowly"))
+                self._spark.add_worker(_CORES)
+            self._options |= {"spark.master": self._spark.url, **_EXECUTORS, **_SPECULATION}
+        self.job_managers = [self._start(), self._start()]
+        self.tail = Tail(directory)
+        self.slots: int | None = 2
+        program = self.tail.program.read_text()
+        self.tail.program.write_text(_SLOWLY + program.replace("lambda word: (word, 1)", "slowly"))
         self._written: Counter[str] = Counter()
-        self._write()
-        firesteel("run", "-d", "-m", self._job_managers[0].address, *self._tail.arguments)
+        self.write()
+        firesteel("run", "-d", "-m", self.job_managers[0].address, *self.tail.arguments)
         wait_for(self._is_committed)
 
     def _start(self) -> JobManager:
@@ -132,7 +139,12 @@ class FaultyCluster:
         Raises:
             AssertionError: it was not in time, or not once.
         """
-        self._write()
+        self.write()
+        self.inject(fault)
+        return self.recover()
+
+    def inject(self, fault: str) -> None:
+        """Let a fault happen."""
         if fault in OF_ALL:
             {
                 LEADER: self._kill_leader,
@@ -140,23 +152,33 @@ class FaultyCluster:
                 ZOOKEEPER: self._kill_zookeeper,
                 FULL_DISK: self._fill_disk,
             }[fault]()
+        elif fault in OF_SLOTS:
+            processes = processes_of(str(self._directory), RUN_DIRECTORY)
+            if found := KINDS["slot" if fault == SLOT else "JVM"](processes):
+                random.choice(found).kill()
         else:
             self._hit_spark(fault)
+
+    def recover(self) -> float:
+        """Return the seconds until records that are written now are committed, once the job has its slots.
+
+        Raises:
+            AssertionError: it was not in time, or not once.
+        """
         begin = time.monotonic()
-        self._write()
+        self.write()
         wait_for(self._is_committed)
         seconds = time.monotonic() - begin
-        wait_for(lambda: self._slots_taken() == _SLOTS)
+        wait_for(lambda: self.slots is None or self.slots_taken() == self.slots)
         return seconds
 
     def end(self) -> None:
         """Cancel the job and see that nothing of it is left."""
-        assert max(self._tail.lines().values()) == 1, "something was committed twice"
-        (job_id,) = (word for word in self._list().split() if len(word) == 32)
-        firesteel("cancel", "-m", self._job_managers[-1].address, job_id)
+        assert max(self.tail.lines().values()) == 1, "something was committed twice"
+        firesteel("cancel", "-m", self.address, self.job_id())
         wait_for(lambda: "No running jobs" in self._list())
-        wait_for(lambda: self._slots_taken() == 0)
-        for job_manager in self._job_managers:
+        wait_for(lambda: self.slots_taken() == 0)
+        for job_manager in self.job_managers:
             job_manager.end(signal.SIGTERM)
         if self._spark is not None:
             spark = self._spark
@@ -167,41 +189,51 @@ class FaultyCluster:
         """Kill everything."""
         self._resources.close()
 
-    def _list(self) -> str:
-        return firesteel("list", "-m", self._job_managers[-1].address).stdout
+    @property
+    def address(self) -> str:
+        """That of the newest JobManager."""
+        return self.job_managers[-1].address
 
-    def _slots_taken(self) -> int:
-        overview = RestClusterClient(self._job_managers[-1].address).get("/overview")
+    def job_id(self) -> str:
+        """Return the id of the one job."""
+        (job_id,) = (word for word in self._list().split() if len(word) == 32)
+        return job_id
+
+    def _list(self) -> str:
+        return firesteel("list", "-m", self.address).stdout
+
+    def slots_taken(self) -> int:
+        overview = RestClusterClient(self.address).get("/overview")
         return int(overview["slots-total"] - overview["slots-available"])
 
-    def _write(self) -> None:
+    def write(self) -> None:
         words = [random.choice("abcdefgh") for _ in range(20)]
-        self._tail.write(str(time.monotonic_ns()), *words)
+        self.tail.write(str(time.monotonic_ns()), *words)
         self._written.update(words)
 
     def _is_committed(self) -> bool:
         """Each word has been counted up to how often it was written, one by one."""
         expected = Counter(f"{word} {n}" for word, count in self._written.items() for n in range(1, count + 1))
-        found = self._tail.lines()
+        found = self.tail.lines()
         assert not found - expected, f"committed too often: {found - expected}"
         return found == expected
 
     def _leader(self) -> JobManager:
         """The one that logged a change of the job last, and did not give it up with it."""
-        return max(self._job_managers, key=_last_change)
+        return max(self.job_managers, key=_last_change)
 
     def _kill_leader(self) -> None:
         leader = self._leader()
         leader.end(signal.SIGKILL)
-        self._job_managers.remove(leader)
-        self._job_managers.append(self._start())
+        self.job_managers.remove(leader)
+        self.job_managers.append(self._start())
 
     def _pause_leader(self) -> None:
         leader = self._leader()
         leader.process.send_signal(signal.SIGSTOP)
         try:
             wait_for(lambda: self._leader() is not leader)
-            self._write()
+            self.write()
             wait_for(self._is_committed)
         finally:
             leader.process.send_signal(signal.SIGCONT)
@@ -214,21 +246,21 @@ class FaultyCluster:
             while True:
                 file.write(bytes(1 << 16))
         try:
-            self._write()
+            self.write()
             wait_for(lambda: self._failures() > failures)
         finally:
             ballast.unlink()
 
     def _failures(self) -> int:
-        return sum(one.log.read_text(errors="replace").count("No space left on device") for one in self._job_managers)
+        return sum(one.log.read_text(errors="replace").count("No space left on device") for one in self.job_managers)
 
     def _kill_zookeeper(self) -> None:
         self._zookeeper.kill()
         time.sleep(random.uniform(0, 5))
         self._zookeeper.start()
         # As a supervisor does: a process that cannot reach ZooKeeper for too long ends.
-        alive = [one for one in self._job_managers if one.process.poll() is None]
-        self._job_managers = alive + [self._start() for _ in range(2 - len(alive))]
+        alive = [one for one in self.job_managers if one.process.poll() is None]
+        self.job_managers = alive + [self._start() for _ in range(2 - len(alive))]
 
     def _hit_spark(self, fault: str) -> None:
         spark = self._spark
@@ -238,7 +270,7 @@ class FaultyCluster:
             os.kill(random.choice(names), signal.SIGKILL)
         elif fault == WORKER:
             spark.kill_worker(random.randrange(2))
-            spark.add_worker(cores=2)
+            spark.add_worker(_CORES)
         else:
             spark.master.kill()
             spark.master.wait()
@@ -249,27 +281,3 @@ class FaultyCluster:
 def _last_change(job_manager: JobManager) -> str:
     lines = [line for line in job_manager.log.read_text(errors="replace").splitlines() if " switched to " in line]
     return lines[-1] if lines and "SUSPENDED" not in lines[-1] else ""
-
-
-def was_wrong(hits: int, seed: int) -> bool:
-    """Run faults on a cluster, print each, and return whether a check failed; the logs of a failed run are kept."""
-    random.seed(seed)
-    directory = tempfile.mkdtemp(prefix="cluster-faults-")
-    cluster = FaultyCluster(Path(directory), has_executors=True)
-    try:
-        for _ in range(hits):
-            fault = random.choice([one for one in (*OF_ALL, *OF_EXECUTORS) if one != FULL_DISK or cluster.has_disk])
-            print(f"| {fault} | ", end="", flush=True)
-            print(f"{cluster.hit(fault):.1f} |", flush=True)
-        cluster.end()
-    except AssertionError as error:
-        print(f"{error}; seed {seed}, logs are in {directory}", file=sys.stderr)
-        return True
-    finally:
-        cluster.close()
-    shutil.rmtree(directory)
-    return False
-
-
-if __name__ == "__main__":
-    sys.exit(was_wrong(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**9)))

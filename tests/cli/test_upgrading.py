@@ -87,6 +87,12 @@ def test_the_former_program_runs_again_if_its_stop_is_interrupted() -> None:
     assert cluster.asked == ["compare", "stop", "savepoint", "savepoint", "again"]
 
 
+def test_a_job_whose_state_is_not_known_runs_on() -> None:
+    cluster = Scripted(compare=[ClusterClientError(409, "the job restarts")])
+    assert upgraded(cluster) == f"job {FORMER} is not replaced, as its state can't be compared: the job restarts"
+    assert cluster.asked == ["compare"]
+
+
 def test_it_is_said_what_may_run_if_that_is_not_known() -> None:
     twice: list[Failure] = [KeyboardInterrupt, KeyboardInterrupt]
     for cluster in (Scripted(stop=[KeyboardInterrupt]), Scripted(savepoint=twice)):

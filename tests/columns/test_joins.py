@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import row_index, row_log, row_store, saved_rows, updating_joins
+from firesteel.columns.kernels import (
+    key_counts,
+    row_index,
+    row_log,
+    row_store,
+    saved_rows,
+    updating_joins,
+    updating_semi_joins,
+)
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs
 from firesteel.columns.kernels.row_joins import RegularJoin
+from firesteel.columns.kernels.semi_joins import SemiJoin, SemiJoinByKey
 from firesteel.columns.kernels.updating_joins import UpdatingJoin
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.rows import INSERT, batch_of, kinds_list, rows_of
@@ -110,7 +119,16 @@ CHANGES = st.lists(
     min_size=1,
     max_size=12,
 )
-KINDS = st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL"])
+ALL_KINDS = ["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]
+KINDS = st.sampled_from(ALL_KINDS)
+WAYS = st.sampled_from(["memory", "expiring", "former"])
+
+
+def row_join(plan):
+    """The kernel that joins row by row."""
+    if not plan.is_semi:
+        return RegularJoin(plan)
+    return SemiJoin(plan) if plan.condition is not None else SemiJoinByKey(plan)
 
 
 def changed(rows):
@@ -123,9 +141,11 @@ def changed(rows):
 @given(CHANGES, KEYS, CONDITIONS, KINDS)
 def test_a_join_of_batches_equals_that_of_rows(least, monkeypatch, batches, keys, condition, kind):
     monkeypatch.setattr(row_store, "LEAST", least)
-    monkeypatch.setattr(updating_joins, "_PAIRS", 1 << 17 if least > 3 else 7)
+    monkeypatch.setattr(key_counts, "_LEAST", least)
+    for module in (updating_joins, updating_semi_joins):
+        monkeypatch.setattr(module, "PAIRS", 1 << 17 if least > 3 else 7)
     plan = plan_of(kind, keys, condition)
-    by_batches, by_rows = Run(plan), Run(plan, make=RegularJoin)
+    by_batches, by_rows = Run(plan), Run(plan, make=row_join)
     assert isinstance(by_batches.algorithm, UpdatingJoin)
     for index, rows in batches:
         # Which of equal rows a retraction takes, and so the order of later pairs, is free.
@@ -136,7 +156,7 @@ def test_a_join_of_batches_equals_that_of_rows(least, monkeypatch, batches, keys
 @given(BATCHES, KEYS)
 def test_rows_come_in_the_order_of_the_batch(batches, keys):
     plan = plan_of("FULL", keys, None)
-    by_batches, by_rows = Run(plan), Run(plan, make=RegularJoin)
+    by_batches, by_rows = Run(plan), Run(plan, make=row_join)
     for index, rows in batches:
         batch = batch_of(rows, ARROW)
         assert by_batches.change(index, batch) == by_rows.change(index, batch)
@@ -146,15 +166,22 @@ def test_rows_come_in_the_order_of_the_batch(batches, keys):
 @example(
     [(1, [((None, 1, zero, None, None), 0) for zero in (0.0, -0.0)]), (0, [((None, 0, None, None, None), 0)])],
     (),
+    SMALLER,
     "INNER",
     ["memory", "expiring"],
 )
-@given(CHANGES, KEYS, KINDS, st.lists(st.sampled_from(["memory", "expiring", "former"]), min_size=12, max_size=12))
-def test_each_algorithm_goes_on_from_the_state_of_the_other(batches, keys, kind, ways):
-    plan = plan_of(kind, keys, SMALLER)
+@given(
+    CHANGES,
+    KEYS,
+    CONDITIONS,
+    KINDS,
+    st.lists(st.sampled_from(["memory", "expiring", "former"]), min_size=12, max_size=12),
+)
+def test_each_algorithm_goes_on_from_the_state_of_the_other(batches, keys, condition, kind, ways):
+    plan = plan_of(kind, keys, condition)
     straight, resumed = Run(plan), Run(plan)
     for (index, rows), way in zip(batches, ways, strict=False):
-        make = RegularJoin if way == "former" else None
+        make = row_join if way == "former" else None
         if way == "former":  # as a release that had no other algorithm
             resumed = Run(plan, ttl_ms=1000, state=resumed.state())
         resumed = Run(plan, ttl_ms=1000 if way == "expiring" else 0, state=resumed.state(), make=make)
@@ -181,7 +208,7 @@ def test_the_state_of_an_inner_join_is_split_by_key_groups(before, after, keys):
 
 @settings(max_examples=100, deadline=None)
 @given(
-    *(BATCHES, KEYS, CONDITIONS, st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"])),
+    *(BATCHES, KEYS, CONDITIONS, st.sampled_from(ALL_KINDS)),
     st.sampled_from(["128 mb", "1 kb", "1 b"]),
 )
 def test_bounded_joins_equal_comparing_all_rows(batches, keys, condition, kind, memory):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from operator import itemgetter
 
 import pytest
 
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import saved_rows, top_rows
+from firesteel.columns.kernels import rank, saved_rows, top_rows
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.rank import Rank, RankFactory, row_key
 from firesteel.columns.kernels.top_rows import TopRows
-from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
@@ -172,3 +174,35 @@ def test_a_restored_job_goes_on_with_the_state_that_there_is(is_on_disk):
 def test_the_key_of_known_types_sorts_as_comparing_does(order):
     rows = rows_of(batch_of(random_rows(random.Random(str(order)), 300), ARROW))
     assert list(map(repr, sorted(rows, key=row_key(order, TYPES)))) == list(map(repr, sorted(rows, key=row_key(order))))
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_changes_of_a_changelog_add_up_to_its_best_rows(name, places, monkeypatch):
+    monkeypatch.setattr(rank, "_FEW", 4)
+    chance = random.Random(f"{name} {places}")
+    start, end, outputs_rank = places
+    found = replace(plan(ORDERS[name], *places), keeps_all=True)
+    run, key = KernelRun(found.make), row_key(ORDERS[name])
+    values = itemgetter(KEY, *(column for column, _, _ in ORDERS[name]))
+    assert isinstance(run.kernel, Rank)
+    there, shown = {}, Counter()
+    for _ in range(30):
+        rows, kinds = [], []
+        for row in random_rows(chance, chance.randrange(1, 25), "ab"):
+            known = there.setdefault(row[KEY], [])
+            goes = bool(known) and chance.random() < 0.4
+            row = known.pop(chance.randrange(len(known))) if goes else rows_of(batch_of([row], ARROW))[0]
+            if not goes:
+                known.append(row)
+            rows.append(row)
+            kinds.append(chance.choice([UPDATE_BEFORE, DELETE]) if goes else chance.choice([INSERT, UPDATE_AFTER]))
+        for kind, row in run.give(batch_of(rows, ARROW, kinds)):
+            shown[row] += -1 if kind in (UPDATE_BEFORE, DELETE) else 1
+            assert shown[row] >= 0
+        if chance.random() < 0.3:
+            run.restore()
+        best = [sorted(known, key=key)[start - 1 : end] for known in there.values()]
+        wanted = [(*values(row), *[number] * outputs_rank) for one in best for number, row in enumerate(one, start)]
+        # Peers may stand for each other.
+        assert sorted(map(repr, wanted)) == sorted(repr((*values(row), *row[len(TYPES) :])) for row in shown.elements())

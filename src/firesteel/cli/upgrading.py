@@ -81,8 +81,8 @@ class UpgradingCluster(RestClusterClient):
         """Replace the job by this one.
 
         Raises:
-            UpgradeError: the program does not fit the state, or failed on probation; then the former job runs again.
-            ClusterClientError: the cluster is unreachable; then the former job still runs.
+            UpgradeError: the program does not fit the state, or that can't be known, and the former job still runs; or
+                the program failed on probation, and the former job runs again.
         """
         try:
             self._replace(job_graph)
@@ -96,7 +96,10 @@ class UpgradingCluster(RestClusterClient):
                 f"the program submits another job, {job_graph.name!r}, after job {self.successor}, which replaced job "
                 f"{self._former} and runs on: an upgrade is for programs of one job"
             )
-        self._compare(job_graph)
+        try:
+            self._compare(job_graph)
+        except ClusterClientError as error:
+            raise UpgradeError(f"job {self._former} is not replaced, as its state can't be compared: {error}") from None
         if self._upgrade.dry_run:
             raise DryRunEnd
         if self.fit is not None:

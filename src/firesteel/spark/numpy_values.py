@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +17,7 @@ def _is_scalar(value: object) -> bool:
 def _is_vector(value: object) -> bool:
     if not isinstance(value, _class("ndarray")):
         return False
-    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]] = value
-    return array.ndim == 1
+    return cast("np.ndarray[tuple[int, ...], np.dtype[np.generic]]", value).ndim == 1
 
 
 def _class(name: str) -> type | tuple[()]:

@@ -29,6 +29,7 @@ from firesteel.task.state_seal import UNSEALED, StateSeal
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.2
+_LOOK_LATE_EVERY_S = 1.0
 _TELL_AGAIN_S = 2.0
 _UNKNOWN = -1
 """Marker that the last requested number is outdated, as killing an executor reduces it."""
@@ -76,6 +77,7 @@ class SparkResourceManagerDriver:
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
         """Start polling Spark's executors; those of an earlier leader ended with its application."""
+        self._stop_watching()
         self._listener = listener
         self._watcher = asyncio.create_task(self._watch())
         return ()
@@ -100,13 +102,29 @@ class SparkResourceManagerDriver:
                 pass  # A TaskExecutor ends with its executor, and Spark itself replaces missing executors.
 
     async def close(self) -> None:
-        """Release all executors, as another leader has its own application."""
-        if self._watcher is not None:
-            self._watcher.cancel()
-            self._watcher = None
+        """Release all executors, as another leader has its own application, which needs their cores."""
+        self._stop_watching()
         self._released |= set(self._hosts)
         self._hosts, self._awaited = {}, 0
         await SPARK.run(self._release_all)
+        if self._executors is not None:
+            self._watcher = asyncio.create_task(self._release_late(self._executors))
+
+    def _stop_watching(self) -> None:
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._watcher = None
+
+    async def _release_late(self, executors: SparkExecutors) -> None:
+        """Release executors that Spark was starting when nothing was required any more."""
+        with contextlib.suppress(*_GONE):  # The application has ended, and its executors with it.
+            while True:
+                await asyncio.sleep(_LOOK_LATE_EVERY_S)
+                late = set(await SPARK.run(self._alive, executors)) - self._released
+                self._released |= late
+                for container_id in late:
+                    logger.info("executor %s started too late, and is released", container_id)
+                    await SPARK.run(self._kill, container_id)
 
     def _launch(self, container_id: str) -> None:
         executors, host = self._executors, self._hosts.get(container_id)

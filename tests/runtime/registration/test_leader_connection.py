@@ -10,13 +10,13 @@ import pytest
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.highavailability.high_availability import LeaderListener
 from firesteel.runtime.registration.leader_connection import LeaderConnection
-from firesteel.runtime.registration.retrying_registration import RegistrationOptions
+from firesteel.runtime.registration.retrying_registration import RegistrationOptions, Rejected
 from firesteel.runtime.rpc import InMemoryRpcService, RpcEndpoint
 from tests.runtime.helpers import settle
 
 
 class LeaderGateway(Protocol):
-    async def register(self) -> str: ...
+    async def register(self) -> str | Rejected: ...
 
 
 class Leader(RpcEndpoint):
@@ -26,9 +26,12 @@ class Leader(RpcEndpoint):
         super().__init__(rpc, name)
         self.may_answer = asyncio.Event()
         self.registrations = 0
+        self.rejects = False
 
-    async def register(self) -> str:
+    async def register(self) -> str | Rejected:
         self.registrations += 1
+        if self.rejects:
+            return Rejected("unrecognized")
         await self.may_answer.wait()
         return f"registered at {self.address}"
 
@@ -61,6 +64,7 @@ class Member:
             RegistrationOptions(initial_timeout_s=1000, max_timeout_s=1000),
             300,
             lambda: self.heard.append("too late"),
+            self.heard.append,
         )
 
     async def start(self) -> None:
@@ -140,3 +144,15 @@ async def test_a_closed_connection_does_not_time_out(member: Member) -> None:
     member.connection.close("the test ends")
     await member.advance(1000)
     assert member.heard == []
+
+
+async def test_a_rejection_is_told_and_holds_for_this_leader(member: Member) -> None:
+    member.leaders["one"].rejects = True
+    await member.follow("one")
+    await member.advance(200)
+    assert member.heard == ["unrecognized"]
+    assert member.leaders["one"].registrations == 1
+    assert member.connection.gateway is None
+    member.leaders["two"].may_answer.set()
+    await member.follow("two")
+    assert member.heard == ["unrecognized", "registered at two"]

@@ -11,7 +11,7 @@ import pytest
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
-from firesteel.runtime.registration.retrying_registration import Declined
+from firesteel.runtime.registration.retrying_registration import Declined, Rejected
 from firesteel.runtime.resourcemanager.driver import WorkerListener
 from firesteel.runtime.resourcemanager.resource_manager import ResourceManager
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
@@ -276,7 +276,7 @@ async def test_a_worker_that_the_framework_did_not_start_is_unrecognized(active:
     worker = SimulatedTaskExecutor(active.rpc, "taskmanager")
     await worker.start()
     declined = await active.gateway.register_task_executor(TaskExecutorRegistration("stranger", worker.address))
-    assert isinstance(declined, Declined)
+    assert isinstance(declined, Rejected)
     assert "unrecognized" in str(declined)
 
 

@@ -33,7 +33,7 @@ from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import BatchTry
 from tests.simulation.data_plane.job import job_graph_of, with_parallelism
 from tests.simulation.data_plane.object_store import SimulatedThreads
-from tests.simulation.data_plane.processes import Process, Scheduler
+from tests.simulation.data_plane.processes import MISTAKES, Process, Scheduler
 
 TASK_TRIES = 3
 _RESCALED = 0.3
@@ -254,6 +254,8 @@ class SimulatedSpark(Pipeline):
             finally:
                 answer.close()
                 process.serving = None
+        except MISTAKES:
+            raise
         except Exception as error:
             self._cluster.log(f"{me.name}: {type(error).__name__}: {error}")
         finally:
@@ -288,8 +290,8 @@ class Leader:
             runs += 1
             try:
                 self._run(runs)
-            except (AttributeError, NameError, TypeError):
-                raise  # a mistake in the code, with which no run would come to an end
+            except MISTAKES:
+                raise
             except Exception as error:
                 cluster.log(f"leader {self.number} restarts: {type(error).__name__}: {error}")
                 self.process.step()

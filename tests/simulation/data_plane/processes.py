@@ -21,6 +21,10 @@ from greenlet import getcurrent, greenlet
 _STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "link", "fsync")
 
 
+MISTAKES = (AttributeError, NameError, TypeError)
+"""Errors of the code itself, with which no run would come to an end: they are no faults, and end the simulation."""
+
+
 class KilledError(BaseException):
     """The process was killed."""
 
@@ -49,6 +53,8 @@ class Process:
             pass
         except BaseException as error:
             self.error = error
+            if isinstance(error, MISTAKES):
+                self.scheduler.mistakes.append(error)
 
     @property
     def is_over(self) -> bool:
@@ -86,6 +92,7 @@ class Scheduler:
 
     Attributes:
         current: The process whose turn it is.
+        mistakes: Errors of processes that are no faults.
     """
 
     def __init__(self, chance: random.Random, most_steps: int) -> None:
@@ -93,6 +100,7 @@ class Scheduler:
         self.greenlet = getcurrent()
         self.current: Process | None = None
         self.processes: list[Process] = []
+        self.mistakes: list[BaseException] = []
         self.steps = 0
         self._most_steps = most_steps
 
@@ -111,8 +119,11 @@ class Scheduler:
 
         Raises:
             StepsExceededError: it does not come to be so.
+            AttributeError, NameError, TypeError: a process made a mistake.
         """
         while not is_over():
+            for mistake in self.mistakes:
+                raise mistake
             self.steps += 1
             if self.steps > self._most_steps:
                 raise StepsExceededError(", ".join(process.name for process in self.processes))

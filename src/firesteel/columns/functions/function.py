@@ -48,10 +48,6 @@ class CallSite:
         """Return the Arrow type of the result."""
         return arrow_type(self.type)
 
-    def is_literal(self, index: int) -> bool:
-        """Return whether the operand at this index exists and is a constant."""
-        return index < len(self.operands) and isinstance(self.operands[index], Literal)
-
     def literal(self, index: int, default: object = None) -> Any:
         """Return the value of a constant operand, or `default` if it is missing or not constant."""
         operand = self.operands[index] if index < len(self.operands) else None

@@ -43,7 +43,8 @@ class JsonObjectAgg(Accumulator):
 class JsonArrayAgg(ValueLog):
     """JSON_ARRAYAGG; values are kept in order of arrival."""
 
-    def __init__(self, value_type: t.DataType, keep_null: bool) -> None:
+    def __init__(self, value_type: t.DataType, keep_null: bool, retracts: bool) -> None:
+        super().__init__(retracts)
         self._write = json_writer(value_type)
         self.skip_null = not keep_null
 

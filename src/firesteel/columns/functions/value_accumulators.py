@@ -151,10 +151,14 @@ class FirstValue(Accumulator):
 class ValueLog(Accumulator):
     """Values in order of arrival; a retraction removes the earliest of equal values.
 
-    The state holds the next sequence number, the values by sequence number, and the sequence numbers of each value.
+    The state holds the next sequence number, the values by sequence number, and the sequence numbers of each value if
+    rows are retracted.
     """
 
     skip_null = True
+
+    def __init__(self, retracts: bool = True) -> None:
+        self._retracts = retracts
 
     def new(self) -> State:
         return [0, {}, {}]
@@ -166,7 +170,8 @@ class ValueLog(Accumulator):
         number = state[0]
         state[0] = number + 1
         state[1][number] = value
-        state[2].setdefault(freeze(value), []).append(number)
+        if self._retracts:
+            state[2].setdefault(freeze(value), []).append(number)
 
     def retract(self, state: State, *args: object) -> None:
         key = freeze(args[0])
@@ -186,6 +191,7 @@ class RetractableFirstValue(ValueLog):
     """FIRST_VALUE and LAST_VALUE over rows that may be retracted."""
 
     def __init__(self, last: bool) -> None:
+        super().__init__()
         self._last = last
 
     def value(self, state: State) -> Any:
@@ -198,7 +204,8 @@ class RetractableFirstValue(ValueLog):
 class ArrayAgg(ValueLog):
     """ARRAY_AGG; the result of an empty group is NULL."""
 
-    def __init__(self, skip_null: bool) -> None:
+    def __init__(self, skip_null: bool, retracts: bool) -> None:
+        super().__init__(retracts)
         self.skip_null = skip_null
 
     def value(self, state: State) -> Any:

@@ -30,14 +30,23 @@ class KeyNumbers:
 
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
-        groups = groups_by(rows, columns)
-        # Only one row of each key becomes a Python value: that is the slow part.
-        keys = _values(rows.take(groups.first_rows()), columns)
-        found = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
+        groups, keys, found = self._look_up(rows, columns)
         new = np.flatnonzero(found < 0)
         found[new] = np.arange(len(self), len(self) + len(new))
         self._numbers.update(zip([keys[place] for place in new.tolist()], found[new].tolist(), strict=True))
         return found[groups.codes]
+
+    def known(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
+        """Return the number of the key of each row, -1 for a key that has none and gets none."""
+        groups, _, found = self._look_up(rows, columns)
+        return found[groups.codes]
+
+    def _look_up(self, rows: ColumnBatch, columns: Sequence[int]) -> tuple[RowGroups, list[object], Array]:
+        """Return the rows by key, the keys, and their numbers."""
+        groups = groups_by(rows, columns)
+        # Only one row of each key becomes a Python value: that is the slow part.
+        keys = _values(rows.take(groups.first_rows()), columns)
+        return groups, keys, np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
 
     def keep(self, numbers: Array) -> None:
         """Forget all keys but some, given in ascending order of their numbers, and number these anew."""

@@ -10,7 +10,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
-from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
+from firesteel.columns.kernels.match_expressions import Matched, MatchExpression, groups_of
 from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.row_order import Order
@@ -61,7 +61,7 @@ class Match(TimedKernel):
         """Compile the conditions and measures, and open the state tables."""
         super().open(context)
         plan = self._plan
-        self._subsets = dict(plan.subsets)
+        self.groups = groups_of(plan, {step.name for step in self._steps})
         self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = context.table("waiting"), context.table("rows")
@@ -106,13 +106,13 @@ class Match(TimedKernel):
             return timestamp
         for key in self._due.take(timestamp):
             waiting = self._waiting.data.get(key) or []
-            due = sorted((e for e in waiting if e[0] <= timestamp), key=lambda e: self._key(e[1]))
-            left = [entry for entry in waiting if entry[0] > timestamp]
-            if due and left:
-                self._waiting.put(key, left)
+            due = [entry for entry in waiting if entry[0] <= timestamp]
+            if due and len(due) < len(waiting):
+                self._waiting.put(key, [entry for entry in waiting if entry[0] > timestamp])
             elif due:
                 self._waiting.remove(key)
             if due:
+                due.sort(key=lambda entry: self._key(entry[1]))
                 self._append(self._rows, key, due)
             self._search(key, timestamp)
         self._output.flush()
@@ -173,25 +173,19 @@ class Match(TimedKernel):
             raise RuntimeError("Could not skip to first element of a match.")
         return start + place
 
-    def fits(self, name: str, matched: Matched) -> bool:
-        """Return whether the row after those of a match satisfies the condition of a variable."""
+    def take(self, name: str, matched: Matched) -> bool:
+        """Add the row after those of a match if it satisfies the condition of a variable; return whether it does."""
         condition = self._define.get(name)
-        if condition is None:
-            return True
         matched.take(name)
-        is_fit = condition.value(matched) is True
+        if condition is None or condition.value(matched) is True:
+            return True
         matched.back_to(len(matched.labels) - 1)
-        return is_fit
+        return False
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """Return the steps of the pattern."""
         return self._steps
-
-    @property
-    def subsets(self) -> dict[str, tuple[str, ...]]:
-        """Return the variables of each subset."""
-        return self._subsets
 
     @property
     def within(self) -> int | None:
@@ -225,7 +219,7 @@ class _Search:
 
     def __init__(self, kernel: Match, start: int) -> None:
         self._kernel, self._steps, self._within = kernel, kernel.steps, kernel.within
-        self._matched = Matched(start, kernel.subsets)
+        self._matched = Matched(start, kernel.groups)
         self._points = [_Point(0, 0, 0)]
         self._is_over = False
         self.waits = False
@@ -270,27 +264,25 @@ class _Search:
         if current.is_greedy_loop and (taken := self._taken(point)):
             return taken
         leaving = _Point(point.step + 1, 0, point.length)
-        return [leaving] if current.is_greedy_loop else [_Point(point.step, point.taken, point.length, True), leaving]
+        if current.is_greedy_loop or point.taken == current.high:
+            return [leaving]
+        return [_Point(point.step, point.taken, point.length, True), leaving]
 
     def _taken(self, point: _Point) -> list[_Point]:
         """Take the next row if it satisfies the condition of the step's variable, and return the point after it."""
-        if not self._may_take(point):
-            return []
-        self._matched.take(self._steps[point.step].name)
-        return [_Point(point.step, point.taken + 1, point.length + 1)]
-
-    def _may_take(self, point: _Point) -> bool:
         current, rows = self._steps[point.step], self._matched.rows
         place = self._matched.start + point.length
         if current.high is not None and point.taken >= current.high:
-            return False
+            return []
         if place >= len(rows):
             self.waits = not self._is_over
-            return False
+            return []
         within = self._within
         if within is not None and rows[place][0] - rows[self._matched.start][0] >= within:
-            return False
-        return self._kernel.fits(current.name, self._matched)
+            return []
+        if not self._kernel.take(current.name, self._matched):
+            return []
+        return [_Point(point.step, point.taken + 1, point.length + 1)]
 
 
 def _calls_next(rex: Rex) -> bool:

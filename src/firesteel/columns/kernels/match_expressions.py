@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,40 +28,36 @@ class Matched:
 
     Args:
         start: The first row of the match.
-        subsets: The variables of each subset.
+        groups: For each variable, what its rows can be referred to by: see `groups_of`.
 
     Attributes:
         rows: The rows of the partition, each with its time.
         labels: The variable of each row from `start` on.
     """
 
-    def __init__(self, start: int, subsets: dict[str, tuple[str, ...]]) -> None:
+    def __init__(self, start: int, groups: Mapping[str, Sequence[str]]) -> None:
         self.rows: list[Cell] = []
         self.start = start
         self.labels: list[str] = []
-        self._subsets = subsets
+        self._groups = groups
         self._places: dict[str, list[int]] = {}
-        self._groups_of: dict[str, list[str]] = {}
 
     def take(self, name: str) -> None:
         """Add the next row as one of a variable."""
         place = len(self.labels)
         self.labels.append(name)
-        for group in self._groups(name):
-            self._places.setdefault(group, []).append(place)
+        for group in self._groups[name]:
+            places = self._places.get(group)
+            if places is None:
+                self._places[group] = [place]
+            else:
+                places.append(place)
 
     def back_to(self, length: int) -> None:
         """Leave out the rows after the first ones."""
         while len(self.labels) > length:
-            for group in self._groups(self.labels.pop()):
+            for group in self._groups[self.labels.pop()]:
                 self._places[group].pop()
-
-    def _groups(self, name: str) -> list[str]:
-        found = self._groups_of.get(name)
-        if found is None:
-            subsets = [subset for subset, names in self._subsets.items() if name in names]
-            found = self._groups_of[name] = [ALL_ROWS, name, *subsets]
-        return found
 
     def places(self, name: str) -> list[int]:
         """Return the positions in the match of the rows of a variable or subset, or of all rows."""
@@ -70,6 +66,24 @@ class Matched:
     def of(self, name: str) -> list[Cell]:
         """Return the rows of a variable or subset, or all rows."""
         return [self.rows[self.start + place][1] for place in self.places(name)]
+
+
+def groups_of(plan: MatchFactory, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each variable its name, those of its subsets, and that of all rows, as far as expressions use them."""
+    used = {name for rex in (*(rex for _, rex in plan.define), *plan.measures) for name in _names(rex)}
+    return {
+        name: [group for group in (ALL_ROWS, name, *(one for one, of in plan.subsets if name in of)) if group in used]
+        for name in names
+    }
+
+
+def _names(rex: Rex) -> Iterator[str]:
+    """Yield the variables and subsets that an expression refers to."""
+    if isinstance(rex, Call):
+        if rex.function == "MATCH_REF" or rex.function.startswith("AGGREGATE "):
+            yield str(constant(rex.operands[0]))
+        for operand in rex.operands:
+            yield from _names(operand)
 
 
 class MatchExpression:

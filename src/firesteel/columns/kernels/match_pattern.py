@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Step:
     high: int | None
     greedy: bool
 
-    @property
+    @cached_property
     def is_greedy_loop(self) -> bool:
         """Return whether the variable takes every row that fits; in Flink `A?` and `A{n}` do not."""
         return self.greedy and self.low != self.high and (self.low, self.high) != (0, 1)

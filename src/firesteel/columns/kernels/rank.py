@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cmp_to_key, partial
 from itertools import zip_longest
@@ -24,7 +24,6 @@ from firesteel.columns.rows import (
     UPDATE_BEFORE,
     Row,
     RowOutput,
-    is_retraction,
     keys_of,
     kinds_list,
     rows_of,
@@ -36,6 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from _typeshed import SupportsAllComparisons
+
+_FEW = 32
+"""Number of rows up to which comparing them takes less time than computing keys of them."""
+_RETRACTIONS = (UPDATE_BEFORE, DELETE)
 
 
 def row_key(order: Order, types: Sequence[DataType] = ()) -> Callable[[Row], SupportsAllComparisons]:
@@ -125,44 +128,65 @@ class Rank(Kernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Insert or remove the rows and emit the changes."""
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
+        self._table.prefetch(keys)
+        change = self._numbered if self._plan.outputs_rank or self._plan.start > 1 else self._unnumbered
+        sort_key, end, keeps_all, stored = self._key, self._plan.end, self._plan.keeps_all, self._table.data
+        read: dict[Row, list[Row]] = {}
+        changed: dict[Row, list[Row]] = {}
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            self._change(key, kind, row)
+            rows = read.get(key)
+            if rows is None:
+                rows = read[key] = stored.get(key) or []
+            is_gone = kind in _RETRACTIONS
+            # To the right of equal rows: of those at the end the first that came stays.
+            place = self._place(rows, row) if is_gone else bisect_right(rows, sort_key(row), key=sort_key)
+            if place is None:
+                continue
+            changed[key] = rows
+            if place < end:
+                change(rows, place, row, is_gone)
+            if is_gone:
+                del rows[place]
+            elif keeps_all or place < end:
+                rows.insert(place, row)
+                if not keeps_all:
+                    # Without retractions nothing moves up again, so what is over the end is never asked for.
+                    del rows[end:]
+        self._write(changed)
         self._output.flush()
 
-    def _change(self, key: Row, kind: int, row: Row) -> None:
-        plan = self._plan
-        rows: list[Row] = self._table.data.get(key) or []
-        before = rows[plan.start - 1 : plan.end]
-        if is_retraction(kind):
-            place = self._place(rows, row)
-            if place is None:
-                return
-            del rows[place]
-        else:
-            # To the right of equal rows: of those at the end the first that came stays.
-            insort_right(rows, row, key=self._key)
-            if not plan.keeps_all:
-                # Without retractions nothing moves up again, so what is over the end is never asked for.
-                del rows[plan.end :]
-        if rows:
-            self._table.put(key, rows)
-        else:
+    def _write(self, changed: dict[Row, list[Row]]) -> None:
+        left = {key: rows for key, rows in changed.items() if rows}
+        self._table.put_all(list(left), list(left.values()))
+        for key in changed.keys() - left.keys():
             self._table.remove(key)
-        after = rows[plan.start - 1 : plan.end]
-        if plan.outputs_rank or plan.start > 1:
-            self._numbered(before, after)
-        else:
-            self._unnumbered(before, after, is_retraction(kind))
 
-    def _numbered(self, before: list[Row], after: list[Row]) -> None:
-        for place, number in enumerate(range(self._plan.start, self._plan.start + max(len(before), len(after)))):
-            old = before[place] if place < len(before) else None
-            new = after[place] if place < len(after) else None
+    def _place(self, rows: list[Row], row: Row) -> int | None:
+        """Return the index of a row among sorted ones, or None."""
+        begin, end = 0, len(rows)
+        if end > _FEW:
+            sought = self._key(row)
+            # Rows that sort alike may differ in other columns, so those between are compared as a whole.
+            begin, end = bisect_left(rows, sought, key=self._key), bisect_right(rows, sought, key=self._key)
+        try:
+            return rows.index(row, begin, end)
+        except ValueError:
+            return None
+
+    def _numbered(self, rows: list[Row], place: int, row: Row, is_gone: bool) -> None:
+        """Emit how the ranks change once a row comes or goes at a place."""
+        plan = self._plan
+        first = max(place, plan.start - 1)
+        before = rows[first : plan.end]
+        if is_gone:
+            after = rows[first + 1 : plan.end + 1]
+        else:
+            after = [row, *rows[place : plan.end - 1]] if first == place else rows[first - 1 : plan.end - 1]
+        for number, (old, new) in enumerate(zip_longest(before, after), first + 1):
             if old == new:
                 continue
-            rank = (number,) if self._plan.outputs_rank else ()
+            rank = (number,) if plan.outputs_rank else ()
             if new is None:
-                assert old is not None
                 self._output.add(DELETE, (*old, *rank))
             elif old is None:
                 self._output.add(INSERT, (*new, *rank))
@@ -170,30 +194,21 @@ class Rank(Kernel):
                 self._output.add(UPDATE_BEFORE, (*old, *rank))
                 self._output.add(UPDATE_AFTER, (*new, *rank))
 
-    def _place(self, rows: list[Row], row: Row) -> int | None:
-        """Return the index of a row among sorted ones, or None."""
-        sought = self._key(row)
-        # Rows that sort alike may differ in other columns, so those between are compared as a whole.
-        begin, end = bisect_left(rows, sought, key=self._key), bisect_right(rows, sought, key=self._key)
-        return next((place for place in range(begin, end) if rows[place] == row), None)
-
-    def _unnumbered(self, before: list[Row], after: list[Row], has_gone: bool) -> None:
-        """Emit the row that has come or gone, and the one that it moves over the end."""
-        # One row comes or goes, so up to its place both are the same.
-        pairs = enumerate(zip_longest(before, after))
-        place = next((place for place, (old, new) in pairs if old != new), None)
-        if place is None:
-            return
-        is_full = len(before) == len(after)
-        if has_gone:
-            gone, new = before[place : place + 1], after[-1:] if is_full else []
+    def _unnumbered(self, rows: list[Row], place: int, row: Row, is_gone: bool) -> None:
+        """Emit the row that comes or goes at a place, and the one that it moves over the end."""
+        end = self._plan.end
+        if is_gone:
+            up = rows[end] if len(rows) > end else None
+            if up != row:
+                self._output.add(DELETE, row)
+                if up is not None:
+                    self._output.add(INSERT, up)
+        elif len(rows) < end:
+            self._output.add(INSERT, row)
         else:
-            gone, new = before[-1:] if is_full else [], after[place : place + 1]
-        # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
-        is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
-        for row in gone:
-            self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
-        for row in new:
+            # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
+            is_update = end == 1 and not self._plan.keeps_all
+            self._output.add(UPDATE_BEFORE if is_update else DELETE, rows[end - 1])
             self._output.add(UPDATE_AFTER if is_update else INSERT, row)
 
 

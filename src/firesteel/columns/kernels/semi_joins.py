@@ -17,10 +17,14 @@ class SemiJoin(Kernel):
     """SEMI and ANTI joins: left rows with, or without, a match on the right.
 
     For NOT IN, a NULL on the right is as a match of all left rows, and any right row as one of a NULL on the left.
+
+    Args:
+        plan: The plan.
+        counts_anew: Whether the matches of restored rows have to be counted.
     """
 
-    def __init__(self, plan: JoinPlan) -> None:
-        self._plan = plan
+    def __init__(self, plan: JoinPlan, counts_anew: bool = False) -> None:
+        self._plan, self._counts_anew = plan, counts_anew
         self._is_anti = plan.kind == "ANTI"
 
     def open(self, context: KernelContext) -> None:
@@ -35,11 +39,10 @@ class SemiJoin(Kernel):
 
     def _restore_counts(self) -> None:
         """Count the matches of stored left rows anew, which `SemiJoinByKey` does not keep."""
-        if self._plan.condition is None:
+        if self._counts_anew or self._plan.condition is None:
             for key, entries in list(self._sides[0].data.items()):
-                count = self._count(key, ())
                 for entry in entries:
-                    entry[1] = count
+                    entry[1] = self._count(key, entry[0])
                 self._sides[0].keep(key, entries)
 
     def close(self) -> None:
@@ -197,7 +200,7 @@ class SemiJoinByKey(SemiJoin):
                 self._turn(entry, was, is_shown)
 
 
-def semi_join(plan: JoinPlan, context: KernelContext) -> SemiJoin:
+def semi_join(plan: JoinPlan, context: KernelContext, counts_anew: bool = False) -> SemiJoin:
     """Return the kernel of a SEMI or ANTI join; rows with a time to live have matches of their own."""
     expires = any(plan.ttls_ms(context))
-    return SemiJoin(plan) if expires or plan.condition is not None else SemiJoinByKey(plan)
+    return SemiJoin(plan, counts_anew) if expires or plan.condition is not None else SemiJoinByKey(plan)

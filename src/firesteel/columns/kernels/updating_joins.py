@@ -19,7 +19,7 @@ from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
-_PAIRS = 1 << 17
+PAIRS = 1 << 17
 """Number of pairs that are looked at, and about that of those emitted, at once."""
 
 _GONE, _PAIR, _AGAIN = range(3)
@@ -29,7 +29,8 @@ _GONE, _PAIR, _AGAIN = range(3)
 class UpdatingJoin(PlannedKernel[JoinPlan]):
     """Joins the rows of a batch with those of the other side that are there.
 
-    An outer join counts the matches of each row: it emits a row padded with NULLs while there are none.
+    An outer join counts the matches of each row: it emits a row padded with NULLs while there are none. So does a semi
+    join for its left rows, see `UpdatingSemiJoin`.
 
     State: the rows of both sides, see `LiveRows`. The matches are counted anew when a job is restored.
     """
@@ -38,7 +39,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         """Compile the condition and restore the rows."""
         super().open(context)
         plan = self._plan
-        self._outer = plan.outer
+        self._outer = (True, False) if plan.is_semi else plan.outer
         self._matcher = PairMatcher(plan, context)
         self._sides = tuple(
             LiveRows(keys, SavedRows(context.table(name), keys, context.max_parallelism))
@@ -76,12 +77,18 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         hashes, matches = self._matcher.hashes(index, batch), np.zeros(batch.length, np.int64)
         effective = np.flatnonzero(changes.is_effective)
         rows, found = batch.take(effective) if len(effective) < batch.length else batch, hashes[effective]
-        for start, stop in self._parts(index, found):
-            matches[effective[start:stop]] = self._join(index, rows.slice(start, stop), found[start:stop])
+        matches[effective] = self._join_all(index, rows, found)
         side.apply(batch, hashes, changes, matches)
 
+    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+        """Emit what rows change, and return how many others each of them matches."""
+        matches = np.zeros(rows.length, np.int64)
+        for start, stop in self._parts(index, hashes):
+            matches[start:stop] = self._join(index, rows.slice(start, stop), hashes[start:stop])
+        return matches
+
     def _parts(self, index: int, hashes: Hashes) -> Sequence[tuple[int, int]]:
-        return parts_of(self._sides[1 - index].counts(hashes), _PAIRS)
+        return parts_of(self._sides[1 - index].counts(hashes), PAIRS)
 
     def _pairs(self, index: int, rows: ColumnBatch, hashes: Hashes) -> tuple[Array, Array, ColumnBatch | None]:
         """Return the places of rows and the numbers of the other rows that they match, and these, if there are any."""

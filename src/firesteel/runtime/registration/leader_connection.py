@@ -12,7 +12,7 @@ from firesteel.runtime.highavailability.high_availability import LeaderRetrieval
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions, Rejected, register_with_retry
 from firesteel.runtime.rpc import RpcEndpoint
 
-__all__ = ["LeaderConnection", "RegistrationTimeoutError"]
+__all__ = ["LeaderConnection", "RegistrationRejectedError", "RegistrationTimeoutError"]
 
 G = TypeVar("G")
 S = TypeVar("S")
@@ -24,6 +24,14 @@ class RegistrationTimeoutError(FiresteelError, TimeoutError):
     def __str__(self) -> str:
         address, timeout_s = self.args
         return f"{address} could not register at any ResourceManager within {timeout_s:g} s"
+
+
+class RegistrationRejectedError(FiresteelError):
+    """The leader has no use for who registers."""
+
+    def __str__(self) -> str:
+        address, reason = self.args
+        return f"{address} was rejected by the ResourceManager: {reason}"
 
 
 class LeaderConnection(Generic[G, S]):
@@ -44,6 +52,7 @@ class LeaderConnection(Generic[G, S]):
         options: Timeouts and delays of the registration.
         timeout_s: Maximum time in seconds without a registration; restarted when the leader changes.
         on_timeout: Called after the timeout.
+        on_rejected: Called with the reason if the leader rejects the registration, which is not repeated then.
     """
 
     def __init__(
@@ -58,6 +67,7 @@ class LeaderConnection(Generic[G, S]):
         options: RegistrationOptions,
         timeout_s: float | None = None,
         on_timeout: Callable[[], object] = lambda: None,
+        on_rejected: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._endpoint = endpoint
         self._retrieval = retrieval
@@ -69,6 +79,7 @@ class LeaderConnection(Generic[G, S]):
         self._options = options
         self._timeout_s = timeout_s
         self._on_timeout = on_timeout
+        self._on_rejected = on_rejected
         self._timeout: Timer | None = None
         self._leader: tuple[str, str | None] | None = None
         self._registration: asyncio.Future[object] | None = None
@@ -136,8 +147,9 @@ class LeaderConnection(Generic[G, S]):
             self._success_type,
             self._options,
         )
-        # A rejected registration is not repeated: only another leader may decide otherwise.
-        if not isinstance(answer, Rejected):
-            self._gateway = gateway
-            self._disarm_timeout()
-            self._on_connected(gateway, answer)
+        if isinstance(answer, Rejected):  # Only another leader may decide otherwise.
+            self._on_rejected(answer.reason)
+            return
+        self._gateway = gateway
+        self._disarm_timeout()
+        self._on_connected(gateway, answer)

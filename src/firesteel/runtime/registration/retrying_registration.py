@@ -30,10 +30,8 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """A registration was rejected permanently. Flink: `RegistrationResponse.Rejection`."""
-
-    reason: str
+class Rejected(Declined):
+    """A registration was declined for good, by this leader. Flink: `RegistrationResponse.Rejection`."""
 
 
 @dataclass(frozen=True, slots=True)

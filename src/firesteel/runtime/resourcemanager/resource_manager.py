@@ -19,7 +19,7 @@ from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
-from firesteel.runtime.registration.retrying_registration import Declined
+from firesteel.runtime.registration.retrying_registration import Declined, Rejected
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver, StandaloneDriver
 from firesteel.runtime.resourcemanager.job_leader_ids import JobLeaderIds
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
@@ -225,11 +225,11 @@ class ResourceManager(FencedRpcEndpoint):
 
     async def register_task_executor(
         self, registration: TaskExecutorRegistration
-    ) -> TaskExecutorRegistrationSuccess | Declined:
+    ) -> TaskExecutorRegistrationSuccess | Declined | Rejected:
         """Register a TaskExecutor; a known one becomes a new instance."""
         resource_id, instance_id = registration.resource_id, uuid.uuid4().hex
         if self._driver.worker_slot is not None and resource_id not in self._containers.known:
-            return Declined(f"TaskExecutor {resource_id} is unrecognized: the cluster's framework did not start it")
+            return Rejected(f"TaskExecutor {resource_id} is unrecognized: the cluster's framework did not start it")
         self._connecting[resource_id] = instance_id
         try:
             gateway = await self.rpc_service.connect(registration.address, TaskExecutorGateway)

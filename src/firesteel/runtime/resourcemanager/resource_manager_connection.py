@@ -31,6 +31,7 @@ class ResourceManagerConnection(LeaderConnection[ResourceManagerGateway, S]):
         on_disconnected: Called when the connection is closed.
         timeout_s: Maximum time in seconds without a registration.
         on_timeout: Called after the timeout.
+        on_rejected: Called with the reason if the ResourceManager rejects the registration.
 
     Raises:
         InvalidOptionError: an option can't be read.
@@ -47,6 +48,7 @@ class ResourceManagerConnection(LeaderConnection[ResourceManagerGateway, S]):
         on_disconnected: Callable[[], object] = lambda: None,
         timeout_s: float | None = None,
         on_timeout: Callable[[], object] = lambda: None,
+        on_rejected: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._heartbeats = HeartbeatManager(
             endpoint.clock, HEARTBEAT_TIMEOUT.of(configuration), lambda _: self.reconnect("its heartbeat timed out")
@@ -71,6 +73,7 @@ class ResourceManagerConnection(LeaderConnection[ResourceManagerGateway, S]):
             RegistrationOptions.of(configuration),
             timeout_s,
             on_timeout,
+            on_rejected,
         )
 
     def receive_heartbeat(self) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 from firesteel.common.stack_frames import ThreadText
 from firesteel.errors import FiresteelError
 from firesteel.runtime.process_usage import ProcessUsage
-from firesteel.runtime.registration.retrying_registration import Declined
+from firesteel.runtime.registration.retrying_registration import Declined, Rejected
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
 from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.stack_samples import StackRequest, SubtaskStacks
@@ -109,7 +109,7 @@ class ResourceManagerGateway(Protocol):
 
     async def register_task_executor(
         self, registration: TaskExecutorRegistration
-    ) -> TaskExecutorRegistrationSuccess | Declined:
+    ) -> TaskExecutorRegistrationSuccess | Declined | Rejected:
         """Register a TaskExecutor; a known one becomes a new instance."""
         ...
 

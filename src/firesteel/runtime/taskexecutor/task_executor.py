@@ -19,7 +19,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskProgress,
 )
 from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
-from firesteel.runtime.registration.leader_connection import RegistrationTimeoutError
+from firesteel.runtime.registration.leader_connection import RegistrationRejectedError, RegistrationTimeoutError
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions
 from firesteel.runtime.resourcemanager.resource_manager_connection import ResourceManagerConnection
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
@@ -129,6 +129,8 @@ class TaskExecutor(RpcEndpoint):
             self._resource_manager_connected,
             timeout_s=timeout_s,
             on_timeout=lambda: on_fatal_error(RegistrationTimeoutError(self.address, timeout_s)),
+            # Its slots must not be offered any longer: the Spark application that it is a part of is not the leader's.
+            on_rejected=lambda reason: on_fatal_error(RegistrationRejectedError(self.address, reason)),
         )
 
     async def on_start(self) -> None:

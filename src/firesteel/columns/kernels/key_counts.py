@@ -1,0 +1,53 @@
+"""How many rows there are of each key."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.kernels.key_numbers import KeyNumbers
+from firesteel.columns.kernels.segments import first_of_segments
+
+_LEAST = 10_000
+"""Number of keys without rows up to which they are not forgotten."""
+
+
+class KeyCounts:
+    """The number of rows of each key; NULL in a key equals nothing, so such a key has none."""
+
+    def __init__(self) -> None:
+        self._numbers = KeyNumbers()
+        self._counts = np.zeros(0, np.int64)
+        self._left = 0
+
+    def of(self, rows: ColumnBatch, columns: tuple[int, ...]) -> Array:
+        """Return how many rows the key of each row has."""
+        numbers = self._numbers.known(rows, columns)
+        counts = np.append(self._counts, 0)[numbers]
+        return np.where(rows.has_null(columns), 0, counts)
+
+    def change(self, rows: ColumnBatch, columns: tuple[int, ...], steps: Array) -> Array:
+        """Count rows that come (1) or go (-1), one after the other; return the count of its key after each."""
+        if len(self._numbers) > 2 * self._left + _LEAST:
+            self._forget()
+        numbers = self._numbers.find(rows, columns)
+        missing = len(self._numbers) - len(self._counts)
+        if missing > 0:
+            self._counts = np.append(self._counts, np.zeros(max(missing, len(self._counts)), np.int64))
+        order = np.argsort(numbers, kind="stable")
+        sought, sums = numbers[order], np.cumsum(steps[order])
+        starts = np.flatnonzero(first_of_segments(sought))
+        sizes = np.diff(starts, append=len(sought))
+        sums += np.repeat(self._counts[sought[starts]] - sums[starts] + steps[order][starts], sizes)
+        ended, ends = sought[starts], sums[starts + sizes - 1]
+        self._left += int((ends > 0).sum()) - int((self._counts[ended] > 0).sum())
+        self._counts[ended] = ends
+        after = np.empty(len(order), np.int64)
+        after[order] = sums
+        return after
+
+    def _forget(self) -> None:
+        kept = np.flatnonzero(self._counts[: len(self._numbers)])
+        self._numbers.keep(kept)
+        self._counts = self._counts[kept]

@@ -1,0 +1,80 @@
+"""Semi joins of changelogs by whole batches. Flink: `StreamingSemiAntiJoinOperator`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.hashing import Hashes
+from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.key_counts import KeyCounts
+from firesteel.columns.kernels.live_rows import parts_of
+from firesteel.columns.kernels.updating_joins import PAIRS, UpdatingJoin
+from firesteel.columns.rows import DELETE, INSERT, are_retractions
+
+
+class UpdatingSemiJoin(UpdatingJoin):
+    """SEMI and ANTI joins: left rows with, or without, a match on the right, whose matches are counted."""
+
+    def _join(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+        places, numbers, others = self._pairs(index, rows, hashes)
+        matches = np.bincount(places, minlength=rows.length)
+        if index == 0:
+            self._emit_left(rows, matches)
+        elif others is not None:
+            is_first, is_last = self._recount(1, numbers, are_retractions(rows.kinds_or_inserts())[places])
+            self._turn(others.filter(is_first | is_last), is_first[is_first | is_last])
+        return matches
+
+    def _emit_left(self, rows: ColumnBatch, matches: Array) -> None:
+        """Emit the left rows that have, or have no, matches."""
+        shown = rows.filter((matches > 0) == (self._plan.kind == "SEMI"))
+        if shown.length:
+            self.context.emit(shown)
+
+    def _turn(self, rows: ColumnBatch, has_match: Array) -> None:
+        """Emit stored left rows that have got their first match, or have lost their last one."""
+        kinds = np.where(has_match == (self._plan.kind == "SEMI"), INSERT, DELETE).astype(np.int8)
+        if rows.length:
+            self.context.emit(replace(rows, kinds=kinds if kinds.any() else None))
+
+
+class UpdatingSemiJoinByKey(UpdatingSemiJoin):
+    """SEMI and ANTI joins by equations alone: all left rows of a key have the same matches.
+
+    A right row then needs to look at left rows only if it is the first or last one of its key.
+    """
+
+    def _count_matches(self, index: int) -> None:
+        """Count the right rows of each key."""
+        self._counts = KeyCounts()
+        found = self._sides[1].all()
+        if found is not None:
+            self._counts.change(found[0], self._plan.keys[1], np.ones(found[0].length, np.int64))
+
+    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+        keys = self._plan.keys[index]
+        if index == 0:
+            self._emit_left(rows, self._counts.of(rows, keys))
+        else:
+            steps = np.where(are_retractions(rows.kinds_or_inserts()), -1, 1)
+            after = self._counts.change(rows, keys, steps)
+            turns = np.flatnonzero(after == (steps > 0))
+            self._turn_keys(rows.take(turns), hashes[turns], after[turns] > 0)
+        return np.zeros(rows.length, np.int64)
+
+    def _turn_keys(self, rows: ColumnBatch, hashes: Hashes, has_match: Array) -> None:
+        for start, stop in parts_of(self._sides[0].counts(hashes), PAIRS):
+            places, _, others = self._pairs(1, rows.slice(start, stop), hashes[start:stop])
+            if others is not None:
+                self._turn(others, has_match[start:stop][places])
+
+
+def updating_join(plan: JoinPlan) -> UpdatingJoin:
+    """Return the kernel of a join whose state is in memory and does not expire."""
+    if not plan.is_semi:
+        return UpdatingJoin(plan)
+    return UpdatingSemiJoinByKey(plan) if plan.condition is None else UpdatingSemiJoin(plan)
