@@ -190,7 +190,7 @@ def _resolve(name: str, translate: Callable[[str, str | None], object]) -> Calla
 
 def _fails(call: CallSite) -> bool:
     """Return whether a pattern may be invalid; constant ones have been checked."""
-    return not all(call.is_literal(index) for index in range(1, len(call.operands)))
+    return any(call.literal(index) is None for index in range(1, len(call.operands)))
 
 
 FUNCTIONS = [
