@@ -1,4 +1,4 @@
-"""Servers of slot processes are kept for the next TaskExecutor."""
+"""Servers of slot processes are kept for the next TaskExecutor, and tell of processes that end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import count
 
 import pytest
 
+from firesteel.common import Configuration, Types
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.errors import FiresteelError
+from firesteel.spark import slot_processes
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
 
 
@@ -83,3 +88,36 @@ print(server._process.pid)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let as many orders as the number says have processes that end before they connect."""
+    order, numbers, left = SlotServer.order, count(), [1]
+
+    def lose(self: SlotServer, name: str, control_path: str, data_path: str, modules: Iterable[str]) -> int:
+        is_lost = next(numbers) < left[0]
+        return order(self, name, "/nowhere" if is_lost else control_path, data_path, modules)
+
+    monkeypatch.setattr(SlotServer, "order", lose)
+    monkeypatch.setattr(slot_processes, "_START_TIMEOUT_S", 3600.0)
+    return left
+
+
+def numbers_of_a_job() -> list[int]:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({"parallelism.default": "1"}))
+    stream = env.from_collection([1, 2, 3], Types.LONG()).map(lambda number: number + 1, Types.LONG())
+    with stream.execute_and_collect() as found:
+        return list(found)
+
+
+@pytest.mark.spark
+def test_a_process_that_ends_before_it_connects_is_ordered_again(lost: list[int]) -> None:
+    assert numbers_of_a_job() == [2, 3, 4]
+
+
+@pytest.mark.spark
+def test_a_job_fails_if_no_process_of_a_slot_connects(lost: list[int]) -> None:
+    lost[0] = 1000
+    with pytest.raises(FiresteelError, match=r"5 processes of slot .* ended before they connected"):
+        numbers_of_a_job()

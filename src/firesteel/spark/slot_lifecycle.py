@@ -32,7 +32,7 @@ class SlotEvent(Enum):
     """An event in the life of a slot's process."""
 
     ORDERED = "a process was ordered"
-    ORDER_FAILED = "no process could be ordered, or none connected in time"
+    ORDER_FAILED = "no process could be ordered, or none connected: in time, or before it ended"
     CONNECTED = "the process connected"
     CANCELLED = "its tasks are no longer wanted"
     CLOSED = "it has closed its tasks"
@@ -108,7 +108,7 @@ class SlotLifecycle(Generic[Task]):
         return [SlotAction.ORDER] if self.tasks and self._take(SlotEvent.ORDERED) else []
 
     def order_failed(self) -> None:
-        """Note that no process could be ordered, or none connected in time; the next deployment orders again."""
+        """Note that no process could be ordered, or none connected; the next deployment orders again."""
         self._take(SlotEvent.ORDER_FAILED)
 
     def connected(self, process_id: int) -> Actions[Task]:

@@ -57,6 +57,7 @@ _CLOSE_TIMEOUT_S = 5.0
 
 _START_TIMEOUT_S = 60.0
 _DEPLOY_TIMEOUT_S = 60.0
+_MOST_EARLY_ENDS = 5
 
 
 @dataclass(slots=True)
@@ -68,6 +69,8 @@ class _Slot:
         allocation_id: The slot.
         path: The path of its data socket.
         ordered_from: The server that its process was ordered from last.
+        order: The number of that order; None if it could not be given.
+        early_ends: How many processes, one after the other, ended before they connected.
         attempts: Attempts that were deployed to a process.
         reported: Attempts that were reported as RUNNING.
         confirmed: Attempts that the current process has confirmed.
@@ -85,6 +88,8 @@ class _Slot:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     cancellation_timeout_s: float | None = None
     ordered_from: SlotServer | None = None
+    order: int | None = None
+    early_ends: int = 0
 
     def notify(self) -> None:
         """Wake up all waiters after a change."""
@@ -311,15 +316,27 @@ class SlotProcesses:
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _watch(self, forker: SlotServer) -> None:
-        """Wait for the server's end, and then reorder its slot processes, which end with it."""
-        await forker.wait()
-        for slot in list(self._slots.values()):
-            if slot.life.state is SlotState.STARTING and slot.ordered_from is forker:
-                slot.life.order_failed()
-                try:
-                    await self._perform(slot, slot.life.reorder())
-                except SlotStartError as error:  # Continue, as the order of the other slots may succeed.
-                    self._fail_all(slot, error)
+        """Reorder processes that end before they connect; those of a server end with it."""
+        async for order in forker.ended_orders():
+            for slot in [one for one in self._slots.values() if one.order == order]:
+                slot.early_ends += 1
+                await self._reorder(slot)
+        for slot in [one for one in self._slots.values() if one.ordered_from is forker]:
+            await self._reorder(slot)
+
+    async def _reorder(self, slot: _Slot) -> None:
+        """Order a process again, if one was ordered that has not connected; give up if that happens again and again."""
+        if slot.life.state is not SlotState.STARTING:
+            return
+        slot.life.order_failed()
+        try:
+            if slot.early_ends >= _MOST_EARLY_ENDS:
+                raise SlotStartError(
+                    f"{slot.early_ends} processes of slot {slot.allocation_id} ended before they connected"
+                )
+            await self._perform(slot, slot.life.reorder())
+        except SlotStartError as error:
+            self._fail_all(slot, error)
 
     async def _perform(self, slot: _Slot, actions: Actions[TaskDeploymentDescriptor]) -> None:
         """Perform the actions of a slot's life cycle."""
@@ -343,11 +360,12 @@ class SlotProcesses:
             SlotStartError: the server can't be started.
         """
         slot.confirmed.clear()
+        slot.order = None
         try:
             await self.start()
             assert self._forker is not None
             slot.ordered_from = self._forker
-            self._forker.order(slot.name, self._control_path, slot.path, _modules_of(slot.life.tasks))
+            slot.order = self._forker.order(slot.name, self._control_path, slot.path, _modules_of(slot.life.tasks))
         except ConnectionError:
             pass  # `_watch` handles a killed server.
         except OSError as error:
@@ -385,7 +403,7 @@ class SlotProcesses:
             actions = slot.life.connected(process_id)
             if SlotAction.DISCONNECT in actions:
                 return
-            slot.writer = writer
+            slot.writer, slot.early_ends = writer, 0
             await self._perform(slot, actions)
             while True:
                 await self._take(slot, await _read(reader))
@@ -408,6 +426,7 @@ class SlotProcesses:
             self._fail_all(slot, error)
 
     def _fail_all(self, slot: _Slot, error: SlotStartError) -> None:
+        slot.early_ends = 0
         for attempt_id, tdd in list(slot.life.tasks.items()):
             self._listener.task_state_changed(attempt_id, ExecutionState.FAILED, tdd.failure(str(error)))
         slot.life.tasks.clear()

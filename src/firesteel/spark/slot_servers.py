@@ -11,15 +11,19 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 from firesteel.spark.gateway import python_environment
 
 _POLL_S = 0.1
+_MOST_BYTES = 1 << 16
+_numbers = itertools.count()
+"""Of orders; a server may be kept for another one who orders."""
 _END_S = 5.0
 _CHANGING = ("SPARK_", "PYSPARK_", "PYTEST_CURRENT_TEST")
 
@@ -33,22 +37,43 @@ class SlotServer:
 
     def __init__(self) -> None:
         self.surroundings = _surroundings()
-        command = [sys.executable, "-m", "firesteel.task.slot_server"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=python_environment())
+        self._reports: int | None
+        self._reports, reports = os.pipe()
+        os.set_blocking(self._reports, False)
+        command = [sys.executable, "-m", "firesteel.task.slot_server", str(reports)]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, env=python_environment(), pass_fds=(reports,)
+            )
+        except OSError:
+            self._close_reports()
+            raise
+        finally:
+            os.close(reports)
         self._modules: set[str] = set()
+        self._unread = b""
 
     @property
     def is_alive(self) -> bool:
         """Whether the server has not ended."""
         return self._process.poll() is None
 
-    async def wait(self) -> None:
-        """Return when the server has ended."""
-        while self.is_alive:  # noqa: ASYNC110 - a thread that waits would outlive the event loop
-            await asyncio.sleep(_POLL_S)
+    async def ended_orders(self) -> AsyncIterator[int]:
+        """Yield the numbers of orders whose processes have ended, until the server has ended."""
+        while self.is_alive:
+            for number in self._read_reports():
+                yield number
+            await asyncio.sleep(_POLL_S)  # A thread that waits would outlive the event loop.
+        self._close_reports()
 
-    def order(self, name: str, control_path: str, data_path: str, modules: Iterable[str]) -> None:
-        """Order a slot process; `firesteel.task.slot_server` describes orders.
+    def _read_reports(self) -> list[int]:
+        with contextlib.suppress(BlockingIOError):
+            self._unread += b"" if self._reports is None else os.read(self._reports, _MOST_BYTES)
+        *lines, self._unread = self._unread.split(b"\n")
+        return list(map(int, lines))
+
+    def order(self, name: str, control_path: str, data_path: str, modules: Iterable[str]) -> int:
+        """Order a slot process, and return the number of the order; `firesteel.task.slot_server` describes orders.
 
         Each module is named once, so that the orders of all slots fit into the pipe while the server imports.
 
@@ -58,8 +83,11 @@ class SlotServer:
         new = [module for module in modules if module not in self._modules]
         self._modules.update(new)
         assert self._process.stdin is not None
-        self._process.stdin.write("\t".join([name, control_path, data_path, ",".join(new)]).encode() + b"\n")
+        number = next(_numbers)
+        fields = str(number), name, control_path, data_path, ",".join(new)
+        self._process.stdin.write("\t".join(fields).encode() + b"\n")
         self._process.stdin.flush()
+        return number
 
     def close(self) -> None:
         """End the server and its slot processes in the background."""
@@ -69,6 +97,7 @@ class SlotServer:
         """End a server without slot processes at once."""
         self._process.kill()
         self._process.wait()
+        self._close_reports()
 
     def end(self) -> None:
         """End the server and its slot processes, and wait for it."""
@@ -80,6 +109,12 @@ class SlotServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._close_reports()
+
+    def _close_reports(self) -> None:
+        reports, self._reports = self._reports, None
+        if reports is not None:
+            os.close(reports)
 
 
 def _surroundings() -> tuple[dict[str, str], str]:
