@@ -99,7 +99,12 @@ async def _share(data_plane: CountingDataPlane, graph: JobGraph) -> float:
         query.listener.subtasks_progressed(
             [
                 SubtaskProgress(
-                    vertex.id, index, read, read, False, {"source.totalRecordsRead": read, "source.pendingRecords": 10_000}
+                    vertex.id,
+                    index,
+                    read,
+                    read,
+                    False,
+                    {"source.totalRecordsRead": read, "source.pendingRecords": 10_000},
                 )
                 for vertex in graph.vertices
                 for index in range(source.parallelism)

@@ -133,9 +133,7 @@ async def draw_dashboard(directory: Path) -> None:
         await browser.open(f"http://{address}/", _PAGE_PIXELS)
         await browser.wait_for(f"{job} !== null")
         page = await browser.run(f"{job}.href")
-        await browser.open(page, _PAGE_PIXELS)
-        await browser.wait_for("document.querySelectorAll('.charts svg').length > 2")
-        await asyncio.sleep(30)  # so that the charts have a few points
+        await asyncio.sleep(40)  # so that the charts have a few points
         for name, width, is_dark in (("hour_job.webp", _PAGE_PIXELS, False), ("hour_phone.webp", _PHONE_PIXELS, True)):
             await browser.open(page, width, is_dark)
             await browser.wait_for("document.querySelectorAll('.charts svg').length > 2")

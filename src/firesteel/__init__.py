@@ -19,4 +19,4 @@ def load_ipython_extension(shell: Shell) -> None:
 
     shell.register_magic_function(SqlMagic(shell), "cell", "sql")
     show_short_errors(shell)
-    set_progress_reporter(NotebookLine())
+    set_progress_reporter(NotebookLine(shell))

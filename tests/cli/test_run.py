@@ -196,6 +196,52 @@ def test_what_a_newcomer_forgets_is_said(program):
     assert "replace pyflink by firesteel" in done.stderr
 
 
+RUN = ("-m", "firesteel", "run", "-q")
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ((), "print(env.get_execution_plan())"),
+        ((), "env.get_stream_graph().get_job_graph()"),
+        ((), "StreamTableEnvironment.create(env).from_data_stream(numbers).explain()"),
+        ((), "sys.exit()"),
+        ((), "sys.exit(0)"),
+        ((), "def main():\n    raise SystemExit\nmain()"),
+        ((), "argparse.ArgumentParser().parse_args(['--help'])"),
+        (RUN, "print(env.get_execution_plan())"),
+        (RUN, "sys.exit()"),
+    ],
+)
+def test_who_asks_for_a_plan_or_leaves_early_has_not_forgotten_to_execute(program, command, end):
+    path = program("""
+        import argparse, sys
+        from firesteel.common import Types
+        from firesteel.datastream import StreamExecutionEnvironment
+        from firesteel.table import StreamTableEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        numbers = env.from_collection([1], Types.LONG()).map(lambda number: number, Types.LONG())
+        numbers.print()
+    """)
+    path.write_text(f"{path.read_text()}\n{end}\n")
+    done = subprocess.run([sys.executable, *command, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_operators_after_the_last_plan_are_missed(program):
+    path = program("""
+        from firesteel.datastream import StreamExecutionEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).print()
+        env.get_execution_plan()
+        env.from_collection([2]).print()
+    """)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert done.stderr == "No job was executed: is env.execute() missing?\n"
+
+
 def descendants(pid: int) -> list[int]:
     """All processes below one, from /proc: `pgrep` is not everywhere."""
     parents = {}
@@ -251,6 +297,38 @@ def test_a_program_that_raises_shows_its_own_lines(program):
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("KeyError: 'mine'")
     assert "firesteel/cli" not in done.stderr
+
+
+def test_a_program_whose_output_nobody_reads_any_more_ends_quietly(program):
+    path = program("""
+        while True:
+            print("a row of a large table")
+    """)
+    process = subprocess.Popen(
+        [sys.executable, *RUN, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(60)) == ("", 141)
+    process.stderr.close()
+
+
+def test_a_rejected_call_is_one_message_with_the_line_of_the_program(program):
+    path = program("""
+        from firesteel.datastream import StreamExecutionEnvironment
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).mapp(str)
+    """)
+    done = subprocess.run(
+        [sys.executable, *RUN, path.name], cwd=path.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines() == [
+        "Error: 'DataStream' object has no attribute 'mapp'; did you mean 'map'?",
+        f"  at {path}:5 in <module>: env.from_collection([1]).mapp(str)",
+    ]
 
 
 @pytest.mark.parametrize(

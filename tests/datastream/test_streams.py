@@ -29,10 +29,10 @@ from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRow
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from firesteel.datastream.functions import CoMapFunction, KeyedCoProcessFunction, KeyedProcessFunction
 from firesteel.datastream.state import ValueStateDescriptor
-from firesteel.datastream.streams.accumulators import accumulator
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.accumulators import accumulator
 from firesteel.testing import run_local
 
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])

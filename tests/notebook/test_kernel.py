@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from queue import Empty
@@ -97,7 +98,9 @@ env.execute("division")
     [error] = [text for kind, text in shown if kind == "stderr"]
     assert "ZeroDivisionError" in error
     assert "on record 0" in error
-    assert 'at line 7 of the cell: env.execute("division")' in error
+    places = re.findall(r"^  at cell \d+, line (.*)$", error, re.MULTILINE)
+    map_line, execute_line = program.format(last=0).splitlines()[5], 'env.execute("division")'
+    assert places == [f"5, in <lambda>: {map_line}", f"7: {execute_line}"]
     assert len(error.splitlines()) < 8
     assert ("error", "JobFailedError") not in shown
 
@@ -108,6 +111,7 @@ def test_mistakes_are_one_message(kernel):
         "stderr",
         'SqlParserException: SQL parse failed. Encountered "selct" at line 1, column 1 (did you mean "SELECT"?).',
     )
+    assert text.splitlines()[1:] == ["(%tb shows the whole traceback)"]
     [(kind, text)] = kernel.run("%%sql --nope\nSELECT 1")
     assert "%%sql has no option --nope" in text
 

@@ -185,5 +185,7 @@ async def test_the_first_free_port_is_taken(make_rest: Callable[..., Any]) -> No
         port = taken.getsockname()[1]
         server = (await make_rest(**{"rest.bind-port": f"{port}, 0"})).server
         assert server.port not in (0, port)
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(
+            OSError, match=f"port {port} of 127.0.0.1 is in use by another process; set rest.port to another"
+        ):
             await make_rest(**{"rest.bind-port": f"{port}"})

@@ -2,11 +2,17 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import cloudpickle
 
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.common import Types
+from firesteel.common.configuration import Configuration
+from firesteel.common.trust import pickling
+from firesteel.datastream import ProcessFunction, StreamExecutionEnvironment
+from firesteel.functions.output_tag import OutputTag
+from firesteel.spark.batch_run import PRELOADED
 from firesteel.task.preloading import modules_of
 
 
@@ -29,3 +35,28 @@ assert "pandas" in sys.modules
 assert not import_modules(["firesteel.columns.kernels.aggregate"])
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_workers_of_batch_jobs_preload_modules_that_exist() -> None:
+    """Failures of imports are ignored, as the job meets them again."""
+    assert [module for module in PRELOADED if find_spec(module) is None] == []
+
+
+class Same(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield value
+
+
+def test_jobs_do_not_carry_the_api_to_their_slots() -> None:
+    """A slot that imports `firesteel.datastream` imports all of the API, in 20 ms."""
+    env = StreamExecutionEnvironment(Configuration())
+    pairs = env.from_collection([("a", 1)], Types.TUPLE([Types.STRING(), Types.INT()]))
+    late = OutputTag("late", Types.INT())
+    pairs.print()
+    pairs.map(str).print()
+    pairs.map(lambda pair: pair, Types.ROW([Types.STRING(), Types.INT()])).print()
+    pairs.process(Same()).get_side_output(late).print()
+    for combine in ("sum", "min", "max", "min_by", "max_by"):
+        getattr(pairs.key_by(lambda pair: pair[0]), combine)(1).print()
+    found = modules_of(pickling.dumps(env.get_stream_graph().get_job_graph()))
+    assert [module for module in found if module.startswith("firesteel.datastream")] == []

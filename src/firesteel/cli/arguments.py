@@ -243,7 +243,13 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
         # The program has set an invalid option, so that its line matters, as with errors of Python.
         if isinstance(error, FiresteelError | NotImplementedError) and not isinstance(error, InvalidOptionError):
             _fail(error, verbose)
-        from firesteel.cli.user_error import user_error  # late import: programs start without it
+        # Late imports: programs start without them.
+        from firesteel.cli.user_error import user_error
+        from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output, is_of_closed_output
+
+        if is_of_closed_output(error):
+            discard_output()
+            raise SystemExit(OUTPUT_CLOSED) from None
 
         click.echo(printable(user_error(error, program)), err=True)
         if verbose:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from types import TracebackType
 
 from firesteel.client.progress_reporter import Restart
 
-__all__ = ["OUTPUT_CLOSED", "discard_output", "end_quietly", "interrupted", "until_done"]
+__all__ = ["OUTPUT_CLOSED", "discard_output", "end_quietly", "interrupted", "is_of_closed_output", "until_done"]
 
 OUTPUT_CLOSED = 128 + 13
 """The exit code of a process that SIGPIPE ends, as of most programs in front of `| head`."""
@@ -57,18 +58,25 @@ def end_quietly() -> None:
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if isinstance(error, KeyboardInterrupt) and error.args:
         print(error, file=sys.stderr)
-    elif isinstance(error, BrokenPipeError) and _is_closed():
+    elif is_of_closed_output(error):
         discard_output()
     else:
         sys.__excepthook__(kind, error, trace)
 
 
-def _is_closed() -> bool:
+def is_of_closed_output(error: BaseException) -> bool:
+    """Return whether an error says that nobody reads standard output any more, as behind `| head`."""
+    if not isinstance(error, BrokenPipeError):
+        return False
+    output = select.poll()
     try:
         sys.stdout.flush()
+        output.register(sys.stdout.fileno(), 0)
     except BrokenPipeError:
         return True
-    return False
+    except OSError:  # It has no descriptor: a program has replaced it.
+        return False
+    return bool(output.poll(0))  # of errors only: with unbuffered output there is nothing to flush
 
 
 def discard_output() -> None:

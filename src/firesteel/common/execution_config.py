@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
@@ -115,6 +116,7 @@ class ExecutionConfig(WithoutJava):
         Raises:
             ValueError: the number is out of range.
         """
+        require(parallelism, int, "set_parallelism()")
         if parallelism < 1 and parallelism != self.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, or -1 for the system's default; found {parallelism}")
         self._configuration.set_integer(DEFAULT_PARALLELISM.key, parallelism)

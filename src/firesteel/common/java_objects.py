@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from firesteel.errors import FiresteelError
 
@@ -50,6 +51,9 @@ class WithoutJava:
 
     __slots__ = ()
 
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Names of other classes that users look for here, and what to do first."""
+
     if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -57,4 +61,5 @@ class WithoutJava:
             advice, owner = java_advice(name), type(self).__name__
             if advice is not None:
                 raise NoJavaObjectError(f"{owner}.{name}: {advice}", name=name, obj=self)
-            raise AttributeError(f"{owner!r} object has no attribute {name!r}", name=name, obj=self)
+            elsewhere = f"; {self._elsewhere[name]}" if name in self._elsewhere else ""
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}{elsewhere}", name=name, obj=self)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import total_ordering
+from numbers import Real
+
+from firesteel.common.checks import require
 
 _NANOS = {"d": 86_400_000_000_000, "h": 3_600_000_000_000, "min": 60_000_000_000, "s": 1_000_000_000, "ms": 1_000_000}
 _NANOS |= {"µs": 1_000, "ns": 1}
@@ -21,6 +24,12 @@ _ISO = re.compile(
     r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,
 )
+
+
+def _number(given: int) -> int:
+    """Return a number; a text would be multiplied to one of gigabytes."""
+    require(given, Real, "a duration")
+    return given
 
 
 @total_ordering
@@ -47,7 +56,7 @@ class Duration:
         Args:
             days: Any whole number, also a negative one.
         """
-        return Duration(days * _NANOS["d"])
+        return Duration(_number(days) * _NANOS["d"])
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
@@ -56,7 +65,7 @@ class Duration:
         Args:
             hours: Any whole number, also a negative one.
         """
-        return Duration(hours * _NANOS["h"])
+        return Duration(_number(hours) * _NANOS["h"])
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
@@ -65,7 +74,7 @@ class Duration:
         Args:
             millis: Any whole number, also a negative one.
         """
-        return Duration(millis * _NANOS["ms"])
+        return Duration(_number(millis) * _NANOS["ms"])
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
@@ -74,7 +83,7 @@ class Duration:
         Args:
             minutes: Any whole number, also a negative one.
         """
-        return Duration(minutes * _NANOS["min"])
+        return Duration(_number(minutes) * _NANOS["min"])
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
@@ -92,7 +101,7 @@ class Duration:
         Args:
             seconds: Any whole number, also a negative one.
         """
-        return Duration(seconds * _NANOS["s"])
+        return Duration(_number(seconds) * _NANOS["s"])
 
     @staticmethod
     def parse(text: str) -> Duration:
@@ -182,7 +191,7 @@ class Time:
         Args:
             seconds: Any whole number; windows and triggers check that it suits them.
         """
-        return Time(seconds * 1_000)
+        return Time(_number(seconds) * 1_000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
@@ -191,7 +200,7 @@ class Time:
         Args:
             minutes: Any whole number; windows and triggers check that it suits them.
         """
-        return Time(minutes * 60_000)
+        return Time(_number(minutes) * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
@@ -200,7 +209,7 @@ class Time:
         Args:
             hours: Any whole number; windows and triggers check that it suits them.
         """
-        return Time(hours * 3_600_000)
+        return Time(_number(hours) * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
@@ -209,7 +218,7 @@ class Time:
         Args:
             days: Any whole number; windows and triggers check that it suits them.
         """
-        return Time(days * 86_400_000)
+        return Time(_number(days) * 86_400_000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 
@@ -196,6 +197,7 @@ class WatermarkStrategy(WithoutJava):
         Example:
             >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
         """
+        require(max_out_of_orderness, Duration, "for_bounded_out_of_orderness()")
         return WatermarkStrategy("bounded_out_of_orderness", max_out_of_orderness)
 
     @staticmethod
@@ -246,6 +248,7 @@ class WatermarkStrategy(WithoutJava):
         Example:
             >>> strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_minutes(1))
         """
+        require(idle_timeout, Duration, "with_idleness()")
         if idle_timeout.to_nanos() <= 0:
             raise ValueError(f"idle_timeout must be greater than zero, found {idle_timeout}")
         return replace(self, idle_timeout=idle_timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,20 +70,25 @@ def _module(table: ResolvedTable, direction: str) -> ModuleType:
         raise _failed(
             table,
             direction,
-            "Table options do not contain an option key 'connector' for discovering a connector. Therefore, Flink "
-            "assumes a managed table. However, a managed table factory that implements "
-            "org.apache.flink.table.factories.ManagedTableFactory is not in the classpath.",
+            "Table options do not contain an option key 'connector' for discovering a connector: add "
+            f"WITH ('connector' = '...') to CREATE TABLE.\n\n{_identifiers()}",
         )
     try:
         found = connector_module(name)
         if found is None:
+            close = get_close_matches(name, known_connectors(), 1)
+            meant = f"; did you mean {close[0]!r}?" if close else "."
             raise ValidationException(
-                f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
-                "Available factory identifiers are:\n\n" + "\n".join(known_connectors())
+                f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'"
+                f"{meant}\n\n{_identifiers()}"
             )
     except ValidationException as error:
         raise _failed(table, direction, str(error)) from error
     return found
+
+
+def _identifiers() -> str:
+    return "Available factory identifiers are:\n\n" + "\n".join(known_connectors())
 
 
 def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:
@@ -90,7 +96,7 @@ def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationExce
     path = ".".join(table.path)
     return ValidationException(
         f"Unable to create a {direction} for {'reading' if direction == 'source' else 'writing'} table '{path}'. "
-        f"{reason}\n\nTable options are:\n\n{options}"
+        f"{reason}\n\nTable options are:\n\n{options or 'none'}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.options.checkpointing_options import (
@@ -47,6 +48,7 @@ class CheckpointConfig(WithoutJava):
         return round(self._configuration.get(option) * 1000)
 
     def _set_millis(self, option: Option[float], value: int, least: int = 0) -> CheckpointConfig:
+        require(value, int, f"{option.key}, in ms,")
         if value < least:
             raise ValueError(f"{option.key} must be at least {least} ms, found {value}")
         self._configuration.set_string(option.key, f"{value} ms")

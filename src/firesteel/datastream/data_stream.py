@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from firesteel.common.checks import require
 from firesteel.common.html_table import html_table
@@ -70,6 +70,10 @@ S = TypeVar("S")
 W = TypeVar("W", bound=Window)
 
 
+_OF_KEYS = ("count_window", "interval_join", "max", "max_by", "min", "min_by", "reduce", "sum", "window")
+_OF_WINDOWS = ("aggregate", "allowed_lateness", "apply", "side_output_late_data", "trigger")
+
+
 class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     """A stream of elements of one type.
 
@@ -79,6 +83,11 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         >>> run_local(env).lines
         ['4', '9']
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(_OF_KEYS, "call key_by() first"),
+        **dict.fromkeys(_OF_WINDOWS, "call key_by() and window() first"),
+    }
 
     def _new_stream(self, transformation: Transformation) -> DataStream[Any]:
         return DataStream(self._environment, transformation)
@@ -109,6 +118,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Raises:
             ValueError: `timeout_millis` is less than -1.
         """
+        require(timeout_millis, int, "set_buffer_timeout()")
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
         self._transformation.buffer_timeout = timeout_millis
@@ -156,6 +166,8 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
             >>> sorted(run_local(env).elements)
             [1, 2, 3]
         """
+        for stream in streams:
+            require(stream, DataStream, "union()")
         inputs = [values_of(stream) for stream in (self, *streams)]
         for stream in inputs[1:]:
             if stream.get_type() != self.get_type():

@@ -48,7 +48,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Source
 from firesteel.functions.execution_mode import RuntimeExecutionMode
-from firesteel.functions.operator_builder import transformations_of
+from firesteel.functions.operator_builder import is_unexecuted
 from firesteel.functions.operator_descriptors import (
     CollectionSourceOperator,
     CollectSinkOperator,
@@ -96,6 +96,7 @@ class StreamExecutionEnvironment(WithoutJava):
         self._transformations: list[Transformation] = []
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._cached_files: list[tuple[str, str, bool]] = []
+        self._last_id_in_a_plan = 0
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -113,7 +114,7 @@ class StreamExecutionEnvironment(WithoutJava):
             merged.add_all(configuration.with_current_keys())
         environment = StreamExecutionEnvironment(merged)
         _latest[:] = [environment]
-        hint_at_exit(has_unexecuted_program, sys._getframe(1).f_globals)
+        hint_at_exit(has_unexecuted_program, sys._getframe(1))
         return environment
 
     # --- settings ----------------------------------------------------------------------------------------------------
@@ -218,6 +219,7 @@ class StreamExecutionEnvironment(WithoutJava):
         Raises:
             ValueError: `timeout_millis` is less than -1.
         """
+        require(timeout_millis, int, "set_buffer_timeout()")
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
         self._configuration.set_boolean(BUFFER_TIMEOUT_ENABLED.key, timeout_millis >= 0)
@@ -431,6 +433,7 @@ class StreamExecutionEnvironment(WithoutJava):
             >>> run_local(env).elements
             [Row(name='Ann', age=36)]
         """
+        require(collection, Iterable, "from_collection()")
         convert = collection_coercer(type_info)
         elements = list(collection)
         if convert is not None:
@@ -604,7 +607,7 @@ class StreamExecutionEnvironment(WithoutJava):
         return pipeline_executor().collect(self._finish(job_name), self._configuration, collect_id, limit)
 
     def _finish(self, job_name: str | None) -> StreamGraph:
-        graph = self.get_stream_graph(job_name)
+        graph = self._stream_graph(job_name)
         self._transformations.clear()
         return graph
 
@@ -614,7 +617,7 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def _check(self, job_name: str | None = None) -> None:
         """Raise the error with which a submission of the program so far would be rejected."""
-        pipeline_executor().check(self.get_stream_graph(job_name), self._configuration)
+        pipeline_executor().check(self._stream_graph(job_name), self._configuration)
 
     def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Return the graph of the program so far; the program is left unchanged.
@@ -625,6 +628,10 @@ class StreamExecutionEnvironment(WithoutJava):
         Raises:
             InvalidProgramError: the program cannot be translated into a job.
         """
+        self._last_id_in_a_plan = self._ids.last
+        return self._stream_graph(job_name)
+
+    def _stream_graph(self, job_name: str | None) -> StreamGraph:
         ids = IdGenerator(self._ids.last)
         transformations = copy_transformations(self._transformations)
         collecting = [transformation for transformation in transformations if _collects(transformation)]
@@ -660,6 +667,10 @@ class StreamExecutionEnvironment(WithoutJava):
             return None
         return self._slot_sharing_groups.get(name, SlotSharingGroup(name)).resources()
 
+    def _is_unexecuted(self) -> bool:
+        """Return whether there are operators that were neither executed nor part of a plan that was asked for."""
+        return any(transformation.id > self._last_id_in_a_plan for transformation in self._transformations)
+
     def close(self) -> None:
         """Discard the operators that were not executed."""
         self._transformations.clear()
@@ -669,8 +680,8 @@ _latest: list[StreamExecutionEnvironment] = []
 
 
 def has_unexecuted_program() -> bool:
-    """Return whether the last environment of this process has operators that were not executed."""
-    return any(map(transformations_of, _latest))
+    """Return whether the last environment of this process has operators that were neither executed nor planned."""
+    return any(map(is_unexecuted, _latest))
 
 
 def _collects(transformation: Transformation) -> bool:

@@ -126,6 +126,11 @@ def transformations_of(environment: StreamExecutionEnvironment) -> list[Transfor
     return environment._transformations
 
 
+def is_unexecuted(environment: StreamExecutionEnvironment) -> bool:
+    """Return whether there are operators that were neither executed nor part of a plan that was asked for."""
+    return environment._is_unexecuted()
+
+
 def next_id(environment: StreamExecutionEnvironment) -> int:
     """Return the id of the next transformation."""
     return environment._ids.next()

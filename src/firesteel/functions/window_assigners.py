@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import gcd
 from typing import Any, Generic, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.constants import MIN_LONG_VALUE
 from firesteel.common.serializer import TypeSerializer
 from firesteel.common.time import Time
@@ -148,7 +149,10 @@ class SessionWindowTimeGapExtractor(ABC):
 
 
 def _milliseconds(time: Time | None) -> int:
-    return 0 if time is None else time.to_milliseconds()
+    if time is None:
+        return 0
+    require(time, Time, "a window's size, slide, gap or offset")
+    return time.to_milliseconds()
 
 
 def _event_time(timestamp: int, assigner: object) -> int:

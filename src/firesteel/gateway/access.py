@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from firesteel.common.options.gateway_options import GATEWAY_BIND_ADDRESS
+from firesteel.common.options.gateway_options import GATEWAY_BIND_ADDRESS, GATEWAY_PORT
 from firesteel.common.options.security_options import REST_SUBMIT_WITHOUT_TOKEN, REST_TOKEN_SUBMIT
 from firesteel.common.trust.loopback import is_loopback
 from firesteel.rest.access import Access
@@ -35,6 +35,7 @@ class GatewayAccess(Access):
     """
 
     bind_option = GATEWAY_BIND_ADDRESS.key
+    port_option = GATEWAY_PORT.key
     token_required = (
         "SQL can run code: without a token only processes of the gateway's own user on the same machine may open "
         f"sessions. Configure {REST_TOKEN_SUBMIT} and send it; {REST_SUBMIT_WITHOUT_TOKEN} lets everyone who can reach "

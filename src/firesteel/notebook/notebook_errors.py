@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import traceback
+from collections.abc import Iterator
 from types import TracebackType
 
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.errors import FiresteelError
 from firesteel.notebook.shell import Shell
 
-__all__ = ["show_short_errors"]
+__all__ = ["in_cells", "show_short_errors"]
+
+_PLACE = re.compile(r"(<ipython-input-[^>]+>|\S*ipykernel_\d+\S*\.py):(\d+) in ([^\s:]+)(?!:)")
+"""A line of a cell, as slot processes, which do not have the cell, name it: file, line and function."""
+
+_MAGIC = "get_ipython()."
+"""The beginning of what IPython makes of a magic: the user has not written it."""
 
 
 def show_short_errors(shell: Shell) -> None:
@@ -22,20 +31,42 @@ def show_short_errors(shell: Shell) -> None:
     shell.set_custom_exc((FiresteelError, NotImplementedError, KeyboardInterrupt), _show)
 
 
+def in_cells(text: str, shell: Shell) -> str:
+    """Return a text in which places of cells are named as users know them, with their lines.
+
+    Args:
+        text: Such as an error message with `at /tmp/ipykernel_1/2.py:3 in f`.
+        shell: The `InteractiveShell`, which knows the cells.
+    """
+
+    def place(found: re.Match[str]) -> str:
+        file, number, function = found[1], int(found[2]), found[3]
+        line = linecache.getline(file, number).strip()
+        return f"{_cell(file, shell)}, line {number}, in {function}{line and ': '}{line}"
+
+    return _PLACE.sub(place, text)
+
+
 def _show(
     shell: Shell, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: object = None
 ) -> None:
     if isinstance(error, KeyboardInterrupt):
         print(error if error.args else "Interrupted.", file=sys.stderr)
         return
-    print(f"{kind.__name__}: {error}", file=sys.stderr)
-    for frame in traceback.extract_tb(trace):
-        if frame.line and not frame.filename.startswith((OUR_CODE, *LIBRARIES)):
-            print(f"  at line {frame.lineno} of {_place(frame)}: {frame.line}", file=sys.stderr)
+    print(f"{kind.__name__}: {in_cells(str(error), shell)}", file=sys.stderr)
+    for frame in _frames_of_the_user(trace):
+        print(f"  at {_cell(frame.filename, shell)}, line {frame.lineno}: {frame.line}", file=sys.stderr)
     print("(%tb shows the whole traceback)", file=sys.stderr)
 
 
-def _place(frame: traceback.FrameSummary) -> str:
-    if "ipykernel" in frame.filename or frame.filename.startswith("<ipython"):
-        return "the cell" if frame.name == "<cell line: 1>" or frame.name.startswith("<") else frame.name
-    return frame.filename
+def _frames_of_the_user(trace: TracebackType) -> Iterator[traceback.FrameSummary]:
+    for frame in traceback.extract_tb(trace):
+        is_ours = frame.filename.startswith((OUR_CODE, *LIBRARIES))
+        if frame.line and not is_ours and not frame.line.startswith(_MAGIC):
+            yield frame
+
+
+def _cell(file: str, shell: Shell) -> str:
+    """Return the name of a cell, such as `cell 7`, or the file if it is none."""
+    name = shell.compile.format_code_name(file)
+    return file if name is None else f"cell {name[1].removeprefix('In[').removesuffix(']')}"

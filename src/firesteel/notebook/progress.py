@@ -7,16 +7,22 @@ import sys
 from firesteel.client.progress_reporter import Restart, RestartLines
 from firesteel.client.progress_view import LineOfProgress
 from firesteel.common.terminal_text import printable
-from firesteel.notebook.shell import Display
+from firesteel.notebook.notebook_errors import in_cells
+from firesteel.notebook.shell import Display, Shell
 from firesteel.runtime.executiongraph.job_details import JobDetails
 
 __all__ = ["NotebookLine"]
 
 
 class NotebookLine(RestartLines):
-    """A reporter that shows a line for each job (a `ProgressReporter`)."""
+    """A reporter that shows a line for each job (a `ProgressReporter`).
 
-    def __init__(self) -> None:
+    Args:
+        shell: The notebook's `InteractiveShell`, which knows the cells that errors name.
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
         self._line = LineOfProgress()
         self._display: Display | None = None
 
@@ -39,4 +45,4 @@ class NotebookLine(RestartLines):
 
     def restarts(self, restart: Restart) -> None:
         """Print the restart below the cell."""
-        print(printable(str(restart)), file=sys.stderr, flush=True)
+        print(printable(in_cells(str(restart), self._shell)), file=sys.stderr, flush=True)

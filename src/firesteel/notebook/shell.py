@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Display", "Shell"]
+__all__ = ["Cells", "Display", "Shell"]
+
+
+class Cells(Protocol):
+    """What the shell knows of the cells that it has compiled (`CachingCompiler`)."""
+
+    def format_code_name(self, name: str) -> tuple[str, str] | None:
+        """Return ("Cell", "In[7]") for the file of a cell, None for others."""
 
 
 class Shell(Protocol):
@@ -13,9 +20,11 @@ class Shell(Protocol):
 
     Attributes:
         user_ns: The variables of the notebook.
+        compile: Compiles the cells.
     """
 
     user_ns: dict[str, object]
+    compile: Cells
 
     def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
         """Add a magic."""

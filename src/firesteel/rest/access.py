@@ -17,6 +17,7 @@ from firesteel.common.options.option import InvalidOptionError, Option
 from firesteel.common.options.rest_options import (
     REST_ADDRESS,
     REST_BIND_ADDRESS,
+    REST_PORT,
     WEB_ALLOWED_ORIGINS,
     WEB_CANCEL_ENABLE,
     WEB_SUBMIT_ENABLE,
@@ -56,6 +57,9 @@ class Access:
 
     bind_option = REST_BIND_ADDRESS.key
     """The option with the address of the server, for messages."""
+
+    port_option = REST_PORT.key
+    """The option with its port."""
 
     token_required = (
         "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands read from "

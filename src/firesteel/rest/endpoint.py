@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import time
@@ -16,7 +17,7 @@ from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
-from firesteel.rest.rest_errors import RestError
+from firesteel.rest.rest_errors import AddressInUseError, RestError
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
 from firesteel.rest.token_limits import TokenLimits
 from firesteel.runtime.front_door import FrontDoor, connection_limit
@@ -109,13 +110,19 @@ class RestServerEndpoint:
         """Start listening.
 
         Raises:
-            OSError: the port is in use, or all of them are.
+            AddressInUseError: the port is in use, or all of them are.
+            OSError: nobody can listen at this address.
         """
         await self._runner.setup()
         assert self._runner.server is not None
         door = FrontDoor(connection_limit(MAX_CONNECTIONS))
         self._connections = Connections(self._runner.server, door, FIRST_REQUEST_S)
-        self._port = await self._connections.listen(self._host, self._ports, self._tls)
+        try:
+            self._port = await self._connections.listen(self._host, self._ports, self._tls)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise AddressInUseError(self._host, self._ports, self._access.port_option) from error
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -224,6 +224,11 @@ _ROUTES: Final = (
 )
 
 
+class _HistoryAccess(Access):
+    bind_option = HISTORY_ADDRESS.key
+    port_option = HISTORY_PORT.key
+
+
 class HistoryServer(RestServerEndpoint):
     """Serves archived jobs at `historyserver.web.address` and `historyserver.web.port`.
 
@@ -244,14 +249,14 @@ class HistoryServer(RestServerEndpoint):
         def asked(request: web.Request, body: dict[str, object], files: dict[str, bytes]) -> _Asked:
             return _Asked(archives, request.path)
 
-        super().__init__(_ROUTES, ("",), asked, Access(own, None), own)
+        super().__init__(_ROUTES, ("",), asked, _HistoryAccess(own, None), own)
         self._looking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Read the archives, start listening, and look for new archives.
 
         Raises:
-            OSError: the port is in use.
+            AddressInUseError: the port is in use.
         """
         await ARCHIVE.run(self.archives.look)
         await super().start()

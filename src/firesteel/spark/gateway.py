@@ -35,6 +35,7 @@ from firesteel.spark.java_command import (
 )
 from firesteel.spark.java_objects import release_java_objects_at_once
 from firesteel.spark.numpy_values import decide_without_pandas
+from firesteel.spark.removal_after_death import waited_for
 from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
@@ -141,7 +142,13 @@ class SparkGateway:
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
         with self._log.open("ab") as log:  # Opened for appending, as the log is truncated when it is large.
             return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+                pass_fds=waited_for(),
             )
 
     def _needs_submit(self, home: str) -> bool:

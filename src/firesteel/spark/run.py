@@ -126,6 +126,9 @@ class Run:
     def _leave(self, has_failed: bool) -> None:
         """Release shared resources, as the last action of the thread."""
 
+    def _prepare(self) -> None:
+        """Do what needs no Spark, while its JVM may still be starting."""
+
     def _execute(self) -> None:
         """Run until the end of input or until `_stopping` is set."""
         raise NotImplementedError
@@ -133,6 +136,7 @@ class Run:
     def _run(self) -> None:
         failure: TaskFailure | None = None
         try:
+            self._prepare()
             self._context = self._get_context()
             self._context.setJobGroup(self._group, self._query.job_graph.name, interruptOnCancel=True)
             self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")

@@ -1,7 +1,8 @@
 """Directories for temporary files that are removed even if their process is killed.
 
-A process holds a lock on each of its directories, which the kernel releases when the process ends or is killed. Each
-process that creates or removes a directory also removes the unlocked ones.
+A shell waits for the end of the process. In case that it was killed, too: a process holds a lock on each of its
+directories, which the kernel releases when the process ends or is killed. Each process that creates or removes a
+directory also removes the unlocked ones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from firesteel.common.files.locked_directories import remove_if_unlocked
 from firesteel.common.files.temporary_directories import made_directory
+from firesteel.spark.removal_after_death import remove_after_death
 
 _PREFIX = "firesteel-tmp-"
 
@@ -61,6 +63,7 @@ def _make_locked(parent: str, name: str) -> tuple[Path, int]:
             lock = os.open(path, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_EX)
             if os.path.exists(path):
+                remove_after_death(Path(path).absolute())
                 return Path(path), lock
             os.close(lock)
 

@@ -14,6 +14,8 @@ import os
 import signal
 import sys
 
+import numpy  # noqa: F401 - what checkpoints write needs it
+
 from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.parent_process import die_with_parent
 from firesteel.operators.chain import factory, fusion  # noqa: F401 - for the slot processes

@@ -6,8 +6,6 @@ import sys
 from abc import ABC, abstractmethod
 from array import array
 
-import numpy as np
-
 from firesteel.common.encoding.kinds import WIDTHS, Kind, NotDataError, Value
 
 _FEW = 64
@@ -78,6 +76,8 @@ class ByteReader(ABC):
         data = self.take(width * count)
         if count <= _FEW:
             return [int.from_bytes(data[i : i + width], "little") + least for i in range(0, len(data), width)]
+        import numpy as np  # late: it takes 30 ms, and few columns are so large
+
         # Sums are taken modulo 2**64, as the differences were.
         numbers = np.frombuffer(data, f"<u{width}").astype(np.uint64) + np.uint64(least % 2**64)
         found: list[int] = numbers.view(np.int64).tolist()

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from itertools import islice
 
-import numpy as np
-
 from firesteel.common.encoding.byte_reader import ByteReader
 from firesteel.common.encoding.kinds import EPOCH, FORM_CLASSES, MICROSECOND, Kind, NotDataError, Value
 from firesteel.common.encoding.record_classes import made_of
@@ -115,6 +113,8 @@ class ColumnReader(ByteReader):
 
     def arrays(self, count: int) -> list[Value]:
         """Return arrays."""
+        import numpy as np  # late: it takes 30 ms, and few programs have arrays
+
         found = []
         for kind, shape, content in self.column(count):
             if content.__class__ is list:
@@ -127,6 +127,8 @@ class ColumnReader(ByteReader):
 
     def scalars(self, count: int) -> list[Value]:
         """Return scalars."""
+        import numpy as np
+
         return [np.frombuffer(content, np.dtype(kind))[0] for kind, content in self.column(count)]
 
     def rows(self, count: int) -> list[Row]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Sequence
 
-import numpy as np
-
 from firesteel.common.encoding.kinds import WIDTHS, Kind, NotATreeError, NotDataError, Value, Values
 from firesteel.common.encoding.object_columns import writer_of
 from firesteel.common.trust.pickling import pickled
@@ -165,6 +163,8 @@ class ColumnWriter:
         if len(numbers) <= _FEW:
             least, most = min(numbers, default=0), max(numbers, default=0)
         else:
+            import numpy as np  # late: it takes 30 ms, and few columns are so large
+
             found = np.frombuffer(numbers, np.int64)
             least, most = int(found.min()), int(found.max())
         width = next(width for width, limit in WIDTHS.items() if most - least < limit)

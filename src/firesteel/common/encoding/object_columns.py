@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from firesteel.common.encoding.kinds import FORM_CLASSES, Kind, NotATreeError, Value, Values
 from firesteel.common.encoding.plain_columns import PLAIN_WRITERS, write_tuples
 from firesteel.common.encoding.record_classes import is_changeable, is_record, name_of, parts_of
@@ -116,7 +114,7 @@ def writer_of(kind: type) -> Write | None:
     if write is not None:
         return write
     if kind.__module__ == "numpy":
-        return write_arrays if kind is np.ndarray else write_scalars
+        return write_arrays if kind.__name__ == "ndarray" else write_scalars
     written_as = kind.__dict__.get("WRITTEN_AS")
     if written_as is not None:
         return _WRITERS[written_as]

@@ -14,6 +14,8 @@ from typing import ClassVar
 
 import cloudpickle
 
+from firesteel.common.trust.unpicklable import UnpicklableError, explained
+
 __all__ = ["dumps", "pickle_by_value", "pickled"]
 
 
@@ -24,8 +26,7 @@ def dumps(value: object) -> bytes:
         value: Any object that `cloudpickle` can pickle.
 
     Raises:
-        pickle.PicklingError: the value, or something that it refers to, cannot be pickled. Some objects raise
-            `TypeError` instead.
+        UnpicklableError: the value, or something that it refers to, cannot be pickled; it says what.
 
     Example:
         >>> import pickle
@@ -33,6 +34,18 @@ def dumps(value: object) -> bytes:
         >>> increment(1)
         2
     """
+    try:
+        return _dumps(value)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        found = explained(value, _dumps)
+        if found is None:
+            raise
+        raise UnpicklableError(
+            f"{found}, which cannot be sent to other processes ({error}); make it where it is used, as in open()"
+        ) from error
+
+
+def _dumps(value: object) -> bytes:
     with io.BytesIO() as file:
         _Pickler(file).dump(value)
         return file.getvalue()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -16,6 +18,10 @@ T = TypeVar("T")
 Offsets = dict[KafkaTopicPartition, int]
 
 _RETRY_S = 0.1
+_PATIENCE_S = 3.0
+"""A wait that a user should hear of."""
+
+_logger = logging.getLogger(__name__)
 _PASSING = frozenset(
     {
         "_TRANSPORT",
@@ -154,14 +160,25 @@ class KafkaAdmin:
     def _retry(self, what: str, ask: Callable[[float], T]) -> T:
         """Call `ask` until it returns or raises an error that is not transient, or the timeout has passed."""
         deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                return ask(max(0.001, deadline - time.monotonic()))
-            except self._library.KafkaException as error:
-                self._client.poll(0)
-                if time.monotonic() + _RETRY_S >= deadline or error.args[0].name() not in _PASSING:
-                    raise self._errors.about(what, error.args[0]) from error
-            time.sleep(_RETRY_S)
+        impatience = threading.Timer(_PATIENCE_S, self._tell_of_waiting, [what])
+        impatience.daemon = True
+        impatience.start()
+        try:
+            while True:
+                try:
+                    return ask(max(0.001, deadline - time.monotonic()))
+                except self._library.KafkaException as error:
+                    self._client.poll(0)
+                    if time.monotonic() + _RETRY_S >= deadline or error.args[0].name() not in _PASSING:
+                        raise self._errors.about(what, error.args[0]) from error
+                time.sleep(_RETRY_S)
+        finally:
+            impatience.cancel()
+
+    def _tell_of_waiting(self, what: str) -> None:
+        """Say why nothing happens, from another thread: the client does not return before the timeout."""
+        self._client.poll(0)
+        _logger.warning("%s; trying for %g s", self._errors.about(what, "no answer yet"), self._timeout_s)
 
 
 def _only(answers: Mapping[Any, Future[Any]]) -> Any:

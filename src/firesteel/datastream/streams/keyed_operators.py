@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from firesteel.datastream.streams.accumulators import accumulator
+from firesteel.common.checks import require
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.windowed_streams import WindowedStream
 from firesteel.datastream.window import (
@@ -16,6 +16,7 @@ from firesteel.datastream.window import (
     WindowAssigner,
 )
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.accumulators import accumulator
 from firesteel.functions.user_functions import ReduceFunction
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ class KeyedOperators(StreamBase[T], Generic[T, K]):
             >>> run_local(env).elements
             [3, 7]
         """
+        for number in (size, slide):
+            require(number, int, "count_window()")
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))

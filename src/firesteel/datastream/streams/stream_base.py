@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from firesteel.common.checks import require
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+_ONE_RESULT = ("map()", "filter()", "key_by()", "reduce()")
+
+
 def check_function(function: object, kind: type, method: str, call: str) -> None:
     """Check that `function` is a function object of the given kind or a callable.
 
@@ -34,6 +39,11 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
     """
     if not isinstance(function, kind) and not hasattr(function, method) and not callable(function):
         raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
+    if isinstance(function, type) and (issubclass(function, kind) or hasattr(function, method)):
+        name = function.__name__
+        raise TypeError(f"{call} takes a {kind.__name__} or a callable; found the class {name}: write {name}()")
+    if call in _ONE_RESULT and isgeneratorfunction(getattr(function, method, function)):
+        raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
 
 
 def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
@@ -99,6 +109,7 @@ class OperatorSettings(WithoutJava):
         Raises:
             ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
+        require(parallelism, int, "set_parallelism()")
         if parallelism < 1 and parallelism != ExecutionConfig.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
         self._check_non_parallel("parallelism", parallelism)

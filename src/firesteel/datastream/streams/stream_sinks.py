@@ -16,6 +16,7 @@ from firesteel.datastream.streams.spark_dataframes import spark_value
 from firesteel.datastream.streams.stream_base import DataStreamSink, StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
+from firesteel.functions.carried_functions import as_text
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Sink, SupportsPreprocessing
 from firesteel.functions.operator_builder import (
@@ -193,10 +194,6 @@ class StreamSinks(StreamBase[T]):
         return spark_session.createDataFrame(rows, schema)
 
 
-def _to_text(value: object) -> str:
-    return value if isinstance(value, str) else str(value)
-
-
 def _printable(stream: DataStream[Any]) -> DataStream[Any]:
     """Return the stream to print: as PyFlink's `_align_output_type`, convert some types to text first.
 
@@ -205,7 +202,7 @@ def _printable(stream: DataStream[Any]) -> DataStream[Any]:
     """
     type_info = stream.get_type()
     if isinstance(type_info, PickledBytesTypeInfo):
-        to_text: Callable[[Any], str] = _to_text
+        to_text: Callable[[Any], str] = as_text
     elif isinstance(type_info, RowTypeInfo):
         to_text = partial(to_java_string, type_info=type_info)
     else:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.common.process_limits import reason_of
 from firesteel.errors import FiresteelError
+from firesteel.operators.chain.user_mistakes import advice_about
 
 _SHOWN_CHARACTERS = 200
 
@@ -72,7 +73,7 @@ class UserFunctionError(FiresteelError):
                 "subtask_index": task.subtask_index,
                 "parallelism": task.parallelism,
                 "in_hand": in_hand(error),
-                "user_location": user_location(error) or operator.user_location,
+                "user_location": _location(error, operator.user_location),
                 "user_traceback": user_traceback(error),
                 "details": "".join(traceback.format_exception(error)),
             }
@@ -97,7 +98,7 @@ class StateMigrationError(FiresteelError):
 
 
 def _one_line(error: BaseException) -> str:
-    text = "; ".join(filter(None, (" ".join(str(error).split()), reason_of(error))))
+    text = "; ".join(filter(None, (" ".join(str(error).split()), reason_of(error) or advice_about(error))))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -114,6 +115,15 @@ def user_location(error: BaseException) -> str | None:
     frame = frames[-1]
     source = f": {frame.line}" if frame.line else ""
     return f"{frame.filename}:{frame.lineno} in {frame.name}{source}"
+
+
+def _location(error: BaseException, of_operator: str | None) -> str | None:
+    """Return the line of the error, or if a library raised it that a user gave to an operator, where that was."""
+    is_users = any(not frame.filename.startswith(LIBRARIES) for frame in _user_frames(error))
+    found = user_location(error)
+    if is_users or of_operator is None:
+        return found
+    return of_operator if found is None else f"{of_operator}, by {found}"
 
 
 def in_hand(error: BaseException) -> str | None:
