@@ -178,6 +178,7 @@ bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and 
 
 recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new or changed queries, and compare with all
 	@$(PYFLINK) tests/flink_recordings/large/record.py
+	@$(PYFLINK) tests/flink_recordings/values/record.py
 	@$(PYFLINK) tests/flink_recordings/words/record.py
 	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/flink_recordings/test_large.py
 

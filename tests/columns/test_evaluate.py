@@ -105,7 +105,7 @@ def test_case_without_else_and_common_types():
         ("NOT BETWEEN", [("INT", 2), ("INT", 3), ("INT", None)], True),
         ("IS TRUE", [("BOOLEAN", None)], False),
         ("IS NOT FALSE", [("BOOLEAN", None)], True),
-        ("LIKE", [("STRING", "a%c"), ("STRING", "a\\%_")], True),
+        ("LIKE", [("STRING", "a\\c%"), ("STRING", "a\\_%")], True),  # without ESCAPE nothing is escaped
         ("LIKE", [("STRING", "abc"), ("STRING", "%b%")], True),
         ("LIKE", [("STRING", "a\nc"), ("STRING", "a%c")], True),
         ("LIKE", [("STRING", "a_c"), ("STRING", "a#_c"), ("STRING", "#")], True),

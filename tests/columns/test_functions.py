@@ -48,7 +48,7 @@ def values(name, operands):
         ("BIN", [("INT NOT NULL", 5)], "101", "STRING NOT NULL"),
         ("HEX", [("INT NOT NULL", 255)], "FF", "STRING NOT NULL"),
         ("HEX", [(S, "hé")], "68C3A9", S),
-        ("UNHEX", [(S, "F")], b"\x0f", "BYTES"),
+        ("UNHEX", [(S, "F")], b"\x00", "BYTES"),
         ("MOD", [("INT", -7), ("INT", 3)], -1, "INT"),
     ],
 )

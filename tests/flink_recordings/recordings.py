@@ -74,6 +74,12 @@ def recorded_large_results() -> dict[str, Any]:
     return _packed("large/recorded.json.gz")
 
 
+@cache
+def recorded_values() -> dict[str, dict[str, Any]]:
+    """Return by area and expression of `values` the type and the values as text, or Flink's errors."""
+    return _packed("values/recorded.json.gz")
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

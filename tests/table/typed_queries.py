@@ -7,6 +7,8 @@ import random
 from dataclasses import dataclass
 from decimal import Decimal
 
+from tests.table.typed_forms import QueryForms
+
 TABLES = {
     "t": {"a": "INT", "b": "INT", "d": "DOUBLE", "s": "STRING"},
     "u": {"c": "BIGINT", "m": "DECIMAL(8, 2)", "r": "STRING", "n": "DOUBLE"},
@@ -53,7 +55,7 @@ class Column:
         return "NUMBER" if self.kind in NUMBERS else self.kind
 
 
-class TypedQuery:
+class TypedQuery(QueryForms):
     """A generator of queries; equal seeds make equal queries in both dialects.
 
     Args:
@@ -86,8 +88,8 @@ class TypedQuery:
 
     def _rows(self, depth):
         kinds = [self._plain, self._plain, self._groups, self._groups, self._set_operation, self._limited]
-        kinds += [self._ranks, self._above, self._above, self._distinct]
-        kinds += [self._over] if self._mode == "batch" else []
+        kinds += [self._ranks, self._above, self._above, self._distinct, self._over]
+        kinds += [self._grouping_sets, self._with, self._using, self._qualified]
         return self._pick(kinds if depth > 0 else [self._plain])(depth)
 
     def _items(self, items):
@@ -206,21 +208,13 @@ class TypedQuery:
             kinds,
         )
 
-    def _over(self, depth):
-        source, columns = self._from(depth)
-        where = self._where(columns, depth)
-        keys = self._random.sample(columns, 1)
-        call, kind = self._call([column for column in columns if column not in keys] or columns)
-        while "DISTINCT" in call or "FILTER" in call or "TRUNC" in call or "AVG" in call:
-            call, kind = self._call(columns)
-        text, kinds = self._items([(keys[0].name, keys[0].kind), (f"{call} OVER (PARTITION BY {keys[0].name})", kind)])
-        return f"SELECT {text} FROM {source}{where}", kinds
-
     # --- FROM ----------------------------------------------------------------------------------------------------
 
     def _from(self, depth):
         count = self._pick([1, 1, 2, 2, 3, 4]) if depth > 0 else self._pick([1, 1, 2])
         items = [self._table(depth) for _ in range(count)]
+        if depth > 0 and self._chance(0.2):
+            items[0] = self._pick([self._unnested, self._lateral])()
         if count > 1 and self._chance(0.4):
             return ", ".join(text for text, _ in items), [column for _, columns in items for column in columns]
         text, columns = items[0]
@@ -237,6 +231,8 @@ class TypedQuery:
         if (depth > 1 and self._chance(0.3)) or (depth == 1 and self._chance(0.15)):
             inner, kinds = self._rows(depth - 1)
             return f"({inner}) AS {name}", self._columns(name, kinds)
+        if depth > 0 and self._chance(0.05):
+            return self._values()
         table = self._pick(list(TABLES))
         columns = TABLES[table].items()
         return f"{table} AS {name}", [Column(f"{name}.{c}", "NAN" if c in WITH_NAN else kind) for c, kind in columns]

@@ -31,8 +31,17 @@ def shifted(value: Any, interval: datetime.timedelta | int) -> Any:
 
 
 def months_between(start: datetime.datetime, end: datetime.datetime) -> int:
-    """Return the number of whole months between two timestamps, negative if `end` is before `start`."""
+    """Return the number of whole months between two timestamps, negative if `end` is before `start`.
+
+    As in Calcite the dates decide, and the times only if the months lead to the very date of `end`.
+    """
+    months = _months_between_dates(start.date(), end.date())
+    is_less = add_months(start.date(), months) == end.date() and end.time() < start.time()
+    return months - 1 if is_less else months
+
+
+def _months_between_dates(start: datetime.date, end: datetime.date) -> int:
     if end < start:
-        return -months_between(end, start)
+        return -_months_between_dates(end, start)
     months = (end.year - start.year) * 12 + end.month - start.month
     return months - 1 if add_months(start, months) > end else months

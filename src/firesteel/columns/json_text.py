@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from firesteel.columns import column_types as t
-from firesteel.columns.value_text import UTC, cast_formatter, double_text, float_text, map_types
+from firesteel.columns.value_text import UTC, cast_formatter, double_text, map_types
 
 Writer = Callable[[Any], str]
 
@@ -60,6 +62,17 @@ def _iso(value: datetime.datetime) -> str:
     return text if value.tzinfo is None else text + "Z"
 
 
+def _number(value: float) -> str:
+    """Return a floating point number as `BigDecimal` writes it, which has no -0.0; a FLOAT has the digits of a DOUBLE.
+
+    Raises:
+        ValueError: JSON has no such number.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"JSON has no number {double_text(value)}")
+    return str(Decimal(double_text(value))) if value else "0.0"
+
+
 def _base64(value: bytes) -> str:
     return quote(base64.b64encode(value).decode())
 
@@ -71,8 +84,8 @@ _WRITERS: dict[type[t.DataType], Writer] = {
     t.BooleanType: lambda value: "true" if value else "false",
     t.VariantType: str,
     t.DecimalType: str,
-    t.FloatType: float_text,
-    t.DoubleType: double_text,
+    t.FloatType: _number,
+    t.DoubleType: _number,
     t.TimestampType: lambda value: quote(_iso(value)),
     t.LocalZonedTimestampType: lambda value: quote(_iso(value.astimezone(UTC))),
     t.BinaryType: _base64,

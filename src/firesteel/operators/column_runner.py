@@ -36,9 +36,11 @@ class ColumnRunner(Operator):
         self._async_calls = AsyncCalls(task.configuration)
         self.backend = KeyedStateBackend(None, task.max_parallelism, store_of(task))
         self.backend.key_group = _first
+        self._is_opened = False
 
     def open(self) -> None:
         """Open the kernel with the restored state."""
+        self._is_opened = True
         task = self.task
         metrics = TaskMetricGroup(task.metrics, (self.name,))
         self._kernel.open(
@@ -120,8 +122,12 @@ class ColumnRunner(Operator):
         self._kernel.end_batch()
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
-        """Return the changes of the kernel's state since the last call, or all of it if `full`."""
-        self._kernel.flush()
+        """Return the changes of the kernel's state since the last call, or all of it if `full`.
+
+        The kernel of a subtask that had ended before its job was restored stays closed; its state is what was loaded.
+        """
+        if self._is_opened:
+            self._kernel.flush()
         return self.backend.full() if full else self.backend.delta()
 
     def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:

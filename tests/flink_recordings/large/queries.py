@@ -240,6 +240,13 @@ SELECTED = {
     ),
     "over_count_by_column": "SELECT id, COUNT(*) OVER (PARTITION BY auction ORDER BY id) FROM {t} WHERE auction < 60",
     "over_whole_partition": "SELECT id, SUM(price) OVER (PARTITION BY auction) FROM {t} WHERE auction < 60",
+    "lateral": (
+        "SELECT c.channel, b.id, b.price FROM (SELECT DISTINCT channel FROM {t}) AS c, LATERAL (SELECT id, price FROM "
+        "{t} AS t WHERE t.channel = c.channel ORDER BY price DESC, id LIMIT 3) AS b"
+    ),
+    "qualify": (
+        "SELECT channel, id FROM {t} QUALIFY ROW_NUMBER() OVER (PARTITION BY channel ORDER BY price DESC, id) <= 3"
+    ),
     "values_join": "SELECT id, v.n FROM {t} JOIN (VALUES (1, 'one'), (7, 'seven')) AS v (q, n) ON qty = q",
 }
 """Queries over a table with the columns of `bids`: once over inserts, once over a changelog of the same columns."""

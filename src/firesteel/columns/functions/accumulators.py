@@ -33,6 +33,8 @@ def wrap(value: int, bits: int) -> int:
 
 def fit_decimal(value: Decimal, data_type: t.DecimalType) -> Decimal | None:
     """Round a decimal half up to the scale of a type; return None if it has too many digits."""
+    if value and value.adjusted() > t.MAX_DECIMAL_PRECISION:
+        return None
     rounded = value.quantize(Decimal(1).scaleb(-data_type.scale), context=WIDE)
     return rounded if len(rounded.as_tuple().digits) <= data_type.precision else None
 
@@ -170,50 +172,82 @@ def quotient(dividend: int, divisor: int) -> int:
 class Variance(SignedAccumulator):
     """VAR_POP, VAR_SAMP and their square roots, computed from the count, the sum and the sum of squares.
 
-    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n`. For integers only the result is truncated.
+    The sums are exact, also those of floating point numbers: what is lost by their rounding can exceed the result. As
+    Flink's are, results are DOUBLE before they become the type of the values.
     """
 
     def __init__(self, result_type: t.DataType, sample: bool, root: bool) -> None:
-        self._type = result_type
-        self._convert = number_cast(result_type)
+        self._convert = _from_double(result_type)
+        self._base = 10 if isinstance(result_type, t.DecimalType) else 2
         self._sample = sample
         self._root = root
-        self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
 
     def new(self) -> State:
-        return [0, self._zero, self._zero]
+        """Return count, sum, sum of squares, the digits of these behind the point, and how many are no numbers."""
+        return [0, 0, 0, 0, 0]
 
     def _change(self, state: State, value: Any, sign: int) -> None:
-        square = WIDE.multiply(value, value) if isinstance(value, Decimal) else self._convert(value * value)
         state[0] += sign
-        if isinstance(value, Decimal):
-            state[1] = WIDE.add(state[1], value * sign)
-            state[2] = WIDE.add(state[2], square * sign)
-        else:
-            state[1] += sign * value
-            state[2] += sign * square
+        if isinstance(value, float) and not math.isfinite(value):
+            state[4] += sign
+            return
+        number, digits = _as_integer(value)
+        number *= self._shared(state, digits)
+        state[1] += sign * number
+        state[2] += sign * number * number
+
+    def _shared(self, state: State, digits: int) -> int:
+        """Let the sums have at least so many digits, and return the factor for numbers that have fewer."""
+        if digits <= state[3]:
+            return int(self._base ** (state[3] - digits))
+        factor = int(self._base ** (digits - state[3]))
+        state[1:4] = [state[1] * factor, state[2] * factor * factor, digits]
+        return 1
 
     def merge(self, state: State, other: State) -> None:
-        for index, value in enumerate(other):
-            state[index] += value
+        count, total, squares, digits, strange = other
+        factor = self._shared(state, digits)
+        state[0] += count
+        state[1] += total * factor
+        state[2] += squares * factor * factor
+        state[4] += strange
 
     def value(self, state: State) -> Any:
-        count, total, squares = state
+        count, total, squares, digits, strange = state
         divisor = count - 1 if self._sample else count
-        if count <= 0 or divisor <= 0:
+        if divisor <= 0:
             return None
-        if isinstance(self._type, t.IntegralType):
-            variance: object = (Fraction(squares) - Fraction(total * total, count)) / divisor
-        elif isinstance(self._type, t.DecimalType):
-            mean_square = WIDE.divide(WIDE.multiply(total, total), count)
-            variance = WIDE.divide(WIDE.subtract(squares, mean_square), divisor)
-        else:
-            variance = (squares - total * total / count) / divisor
-        return self._convert(self._square_root(variance) if self._root else variance)
+        if strange:
+            return self._convert(math.nan)
+        variance = _as_double(Fraction(squares * count - total * total, count * divisor * self._base ** (2 * digits)))
+        return self._convert(math.sqrt(variance) if self._root else variance)
 
-    @staticmethod
-    def _square_root(variance: Any) -> float:
-        return math.sqrt(variance) if variance >= 0 else math.nan
+
+def _as_integer(value: Decimal | float) -> tuple[int, int]:
+    """Return a number without its point, and how many digits are behind that, of base 10 (Decimal) or 2 (float)."""
+    if isinstance(value, Decimal):
+        digits = max(0, -int(value.as_tuple().exponent))
+        return int(value.scaleb(digits, WIDE)), digits
+    number, divisor = value.as_integer_ratio()
+    return number, divisor.bit_length() - 1
+
+
+def _as_double(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _from_double(data_type: t.DataType) -> Callable[[float], object]:
+    """Return the conversion of a DOUBLE as Java does it: to INT or BIGINT, which end at their limits, then narrower."""
+    convert = number_cast(data_type)
+    if isinstance(data_type, t.DecimalType):
+        return lambda value: convert(repr(value)) if math.isfinite(value) else None
+    if not isinstance(data_type, t.IntegralType):
+        return convert
+    limit = 2.0**63 if isinstance(data_type, t.BigIntType) else 2.0**31
+    return lambda value: convert(max(-limit, min(value, limit - 1))) if value == value else 0
 
 
 class SingleValue(Accumulator):

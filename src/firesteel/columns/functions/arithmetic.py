@@ -94,13 +94,20 @@ def _number(name: str, call: CallSite) -> Kernel:
     integral = isinstance(common, t.IntegralType)
 
     def kernel(columns: list[Column], length: int) -> Column:
-        left, right = (column.cast(operand_type) for column in columns)
+        left, right = (as_number(column, operand_type) for column in columns)
         if integral and name in "/%" and pc.any(pc.equal(right, pa.scalar(0, operand_type))).as_py():
             _refuse_zero(left, right)
         result = _remainder(left, right) if name == "%" else _KERNELS[name](left, right)
         return result if result.type == target else result.cast(target, safe=False)
 
     return kernel
+
+
+def as_number(column: Column, target: pa.DataType) -> Column:
+    """Return numbers in another type; floating point types take the nearest number that they have."""
+    if pa.types.is_decimal(column.type) and pa.types.is_float32(target):
+        column = column.cast(pa.float64())  # Arrow divides in the type that it casts to
+    return column.cast(target, safe=False)
 
 
 def _refuse_zero(left: Column, right: Column) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections.abc import Callable, Sequence
@@ -89,7 +90,7 @@ def parse_date(text: str) -> datetime.date:
         if match is None:
             raise ValueError(text)
         return datetime.date(*(int(part or 1) for part in match.groups()))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise CastError(f"For input string: '{text}' is not a DATE, such as '2024-01-31'") from None
 
 
@@ -122,7 +123,7 @@ def parse_timestamp(text: str) -> datetime.datetime:
 
     24:00:00 is the start of the next day.
     """
-    match = _TIMESTAMP.fullmatch(text.strip())
+    match = _TIMESTAMP.fullmatch(text)
     try:
         if match is None:
             raise ValueError(text)
@@ -135,10 +136,14 @@ def parse_timestamp(text: str) -> datetime.datetime:
 def moment_of(numbers: Sequence[int], micros: int) -> datetime.datetime:
     """Return the timestamp of year, month, day, hour, minute and second; hour 24 is that of the next day.
 
+    A day up to 31 that its month does not have is the last one of the month, as for Java's resolver SMART.
+
     Raises:
         ValueError: there is no such timestamp.
     """
     year, month, day, hour, minute, second = numbers
+    if 28 < day <= 31 and 1 <= month <= 12:
+        day = min(day, calendar.monthrange(year, month)[1])
     if hour == 24 and not (minute or second or micros):
         return datetime.datetime(year, month, day) + _DAY
     return datetime.datetime(year, month, day, hour, minute, second, micros)

@@ -15,6 +15,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.accumulators import fit_decimal, number_cast
+from firesteel.columns.functions.arithmetic import as_number
 from firesteel.columns.functions.cast_parsing import CastError, parse_timestamp, text_parser
 from firesteel.columns.functions.function import CallSite, Column, Function, Kernel, Operands, Resolved, Types
 from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
@@ -101,7 +102,7 @@ def _same(source: t.DataType, target: t.DataType, context: EvaluationContext) ->
 def _arrow(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
     """Use Arrow's cast, in which integers wrap around."""
     wanted = arrow_type(target)
-    return lambda array: array.cast(wanted, safe=False)
+    return lambda array: as_number(array, wanted)
 
 
 def _float_to_integer(source: t.DataType, target: Any, context: EvaluationContext) -> Cast:
@@ -139,6 +140,8 @@ def _to_decimal(source: t.DataType, target: Any, context: EvaluationContext) -> 
             if pa.types.is_integer(array.type):
                 array = array.cast(pa.decimal128(19, 0))
             if array.type.scale > target.scale:
+                # Arrow rounds what then has a digit more than the type to 0, in silence.
+                array = array.cast(pa.decimal256(array.type.precision + 1, array.type.scale))
                 array = pc.round(array, target.scale, round_mode="half_towards_infinity")
             return array.cast(wanted)
         except pa.ArrowInvalid:

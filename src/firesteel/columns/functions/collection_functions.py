@@ -130,9 +130,7 @@ def _bind_item(call: CallSite) -> Kernel:
 
 
 def _element_at(values: list[object], index: int) -> object:
-    if index < 1:
-        raise FunctionError(f"Array element access needs an index starting at 1 but was {index}.")
-    return values[index - 1] if index <= len(values) else None
+    return values[index - 1] if 1 <= index <= len(values) else None
 
 
 def _value_of_key(pairs: list[tuple[object, object]], key: object) -> object:

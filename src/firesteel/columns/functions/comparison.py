@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
@@ -158,91 +156,6 @@ def _resolve_between(name: str) -> Callable[[Types, Operands], Resolved]:
     return resolve
 
 
-def like_regex(pattern: str, escape: str) -> str:
-    """Translate a LIKE pattern to an RE2 regular expression that matches the whole string.
-
-    Raises:
-        FunctionError: The escape character precedes anything but `%`, `_` or itself.
-    """
-    parts, index = [], 0
-    while index < len(pattern):
-        char = pattern[index]
-        index += 1
-        if char == escape:
-            if index == len(pattern) or pattern[index] not in ("%", "_", escape):
-                raise FunctionError(f"Invalid escape sequence '{pattern}', {index - 1}")
-            parts.append(re.escape(pattern[index]))
-            index += 1
-        else:
-            parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
-    return rf"(?s)\A{''.join(parts)}\z"
-
-
-def _like(negated: bool) -> Callable[[CallSite], Kernel]:
-    def bind(call: CallSite) -> Kernel:
-        compute = _constant_like(call) if call.literal(1) is not None and len(call.operands) == 2 else None
-        slow = per_row(lambda _: _like_row)(call)
-
-        def kernel(columns: list[Column], length: int) -> Column:
-            found = slow(columns, length) if compute is None else compute(columns[0])
-            return pc.invert(found) if negated else found
-
-        return kernel
-
-    return bind
-
-
-def _constant_like(call: CallSite) -> Callable[[Column], Column]:
-    pattern: str = call.literal(1)
-    inner = pattern.strip("%")
-    if "\\" in pattern or "_" in pattern or "%" in inner or not inner:
-        regex = like_regex(pattern, "\\")
-        return lambda column: pc.match_substring_regex(column, regex)
-    if pattern.startswith("%") and pattern.endswith("%"):
-        return lambda column: pc.match_substring(column, inner)
-    if pattern.startswith("%"):
-        return lambda column: pc.ends_with(column, inner)
-    if pattern.endswith("%"):
-        return lambda column: pc.starts_with(column, inner)
-    return lambda column: pc.equal(column, pa.scalar(pattern))
-
-
-@lru_cache(1000)
-def _compiled_like(pattern: str, escape: str) -> re.Pattern[str]:
-    return re.compile(like_regex(pattern, escape).replace(r"\z", r"\Z"))
-
-
-def _like_row(value: str, pattern: str, escape: str = "\\") -> bool:
-    return _compiled_like(pattern, escape).match(value) is not None
-
-
-def similar_regex(pattern: str) -> str:
-    """Translate a SIMILAR TO pattern to a Python regular expression."""
-    parts, in_class = [], False
-    for char in pattern:
-        if in_class:
-            in_class = char != "]"
-            parts.append(char)
-        elif char == "[":
-            in_class = True
-            parts.append(char)
-        else:
-            parts.append({"%": ".*", "_": "."}.get(char) or (re.escape(char) if char in ".^$\\" else char))
-    return "".join(parts)
-
-
-@lru_cache(1000)
-def _compiled_similar(pattern: str) -> re.Pattern[str]:
-    return re.compile(similar_regex(pattern), re.DOTALL)
-
-
-def _similar(negated: bool) -> Callable[[CallSite], Kernel]:
-    def row(value: str, pattern: str) -> bool:
-        return (_compiled_similar(pattern).fullmatch(value) is not None) is not negated
-
-    return per_row(lambda call: row)
-
-
 def _truth(test: Callable[[Column], Column]) -> Callable[[CallSite], Kernel]:
     return vector(test)
 
@@ -282,10 +195,6 @@ FUNCTIONS = [
     Function("NOT", signature("NOT", BOOLEAN, _LOGIC), vector(pc.invert)),
     Function("AND", signature("AND", BOOLEAN, _LOGIC, _LOGIC, variadic=True), vector(pc.and_kleene)),
     Function("OR", signature("OR", BOOLEAN, _LOGIC, _LOGIC, variadic=True), vector(pc.or_kleene)),
-    Function("LIKE", signature("LIKE", BOOLEAN, *["CHARACTER"] * 3, optional=1), _like(False)),
-    Function("NOT LIKE", signature("NOT LIKE", BOOLEAN, *["CHARACTER"] * 3, optional=1), _like(True)),
-    Function("SIMILAR TO", signature("SIMILAR TO", BOOLEAN, "CHARACTER", "CHARACTER"), _similar(False)),
-    Function("NOT SIMILAR TO", signature("NOT SIMILAR TO", BOOLEAN, "CHARACTER", "CHARACTER"), _similar(True)),
     Function(
         "OVERLAPS",
         signature("OVERLAPS", BOOLEAN, "DATETIME", "DATETIME_INTERVAL", "DATETIME", "DATETIME_INTERVAL"),

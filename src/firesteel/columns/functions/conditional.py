@@ -5,17 +5,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.comparison import comparable_types
-from firesteel.columns.functions.function import CallSite, Function, Kernel, Operands, Resolved, Types, per_row
+from firesteel.columns.functions.function import (
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    per_row,
+)
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
-from firesteel.columns.type_families import TIMESTAMPS
+from firesteel.columns.type_families import APPROXIMATE, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_argument_type, common_type
 
 
@@ -86,9 +98,12 @@ def _nullif(call: CallSite) -> Kernel:
 
 def _extreme(compute: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
     """Return GREATEST or LEAST; the result is NULL if an operand is NULL."""
-    choose = max if compute is pc.max_element_wise else min
+    is_greatest = compute is pc.max_element_wise
+    choose = max if is_greatest else min
 
     def bind(call: CallSite) -> Kernel:
+        if is_greatest and isinstance(call.type, APPROXIMATE):
+            return _greatest_or_nan
         if isinstance(call.type, (t.NumericType, t.DateType, t.TimestampType)) and not isinstance(
             call.type, t.DecimalType
         ):
@@ -96,6 +111,13 @@ def _extreme(compute: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
         return per_row(lambda _: lambda *values: choose(values))(call)
 
     return bind
+
+
+def _greatest_or_nan(columns: list[Column], length: int) -> Column:
+    """Return the greatest numbers, of which NaN is one; Arrow leaves it out."""
+    has_nan = reduce(pc.or_, map(pc.is_nan, columns))
+    greatest = pc.max_element_wise(*columns, skip_nulls=False)
+    return pc.if_else(has_nan, pa.scalar(math.nan, greatest.type), greatest)
 
 
 def _first(types: Types, operands: Operands) -> t.DataType | None:

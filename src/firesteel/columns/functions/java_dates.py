@@ -17,7 +17,7 @@ _MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 
-_NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
+NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
     "y": lambda d: d.year,
     "u": lambda d: d.year,
     "M": lambda d: d.month,
@@ -35,6 +35,47 @@ _NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
 }
 
 
+def _week_year(value: datetime.datetime) -> int:
+    """Return the year to which a week belongs in the USA: that of its Saturday."""
+    return value.year + (_sunday(value) + datetime.timedelta(6) > datetime.date(value.year, 12, 31))
+
+
+def _sunday(value: datetime.datetime) -> datetime.date:
+    return value.date() - datetime.timedelta(value.isoweekday() % 7)
+
+
+def _weeks_since(value: datetime.datetime, first: datetime.date) -> int:
+    """Return the number of the week of a day, if weeks begin with Sundays and a day is in the first one."""
+    start = first - datetime.timedelta(first.isoweekday() % 7)
+    return (value.date() - start).days // 7 + 1
+
+
+def _nanos(value: datetime.datetime) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000_000 + value.microsecond * 1000
+
+
+_SHOWN_NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
+    "Y": _week_year,
+    "w": lambda d: _weeks_since(d, datetime.date(_week_year(d), 1, 1)),
+    "W": lambda d: _weeks_since(d, d.date().replace(day=1)),
+    "e": lambda d: d.isoweekday() % 7 + 1,
+    "c": lambda d: d.isoweekday() % 7 + 1,
+    "F": lambda d: (d.day - 1) % 7 + 1,
+    "n": lambda d: d.microsecond * 1000,
+    "N": _nanos,
+    "A": lambda d: _nanos(d) // 1_000_000,
+}
+"""Letters that are written, and not read."""
+
+
+def _quarter(value: datetime.datetime, width: int) -> str:
+    number = (value.month + 2) // 3
+    return {3: f"Q{number}", 4: f"{number}{_ORDINALS[number - 1]} quarter"}.get(width, str(number))
+
+
+_ORDINALS = ("st", "nd", "rd", "th")
+
+
 @lru_cache(1000)
 def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
     """Return a function that formats timestamps by a pattern.
@@ -42,11 +83,11 @@ def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
     Raises:
         FunctionError: The pattern has a letter that is unknown or not supported.
     """
-    parts = [_formatter(kind, text) for kind, text in _split(pattern)]
+    parts = [_formatter(kind, text) for kind, text in split_pattern(pattern)]
     return lambda value: "".join(part(value) for part in parts)
 
 
-def _split(pattern: str) -> list[tuple[str, str]]:
+def split_pattern(pattern: str) -> list[tuple[str, str]]:
     """Split a pattern into pairs of a letter run and literal text; one of the two is empty."""
     result, position = [], 0
     for match in _PART.finditer(pattern):
@@ -76,7 +117,11 @@ def _formatter(letter: str, text: str) -> Callable[[datetime.datetime], str]:
         return lambda value: _DAYS[value.weekday()] if width == 4 else _DAYS[value.weekday()][:3]
     if letter in "ML" and width > 2:
         return lambda value: _MONTHS[value.month - 1] if width == 4 else _MONTHS[value.month - 1][:3]
-    number = _NUMBERS.get(letter)
+    if letter == "G":
+        return lambda value: {4: "Anno Domini", 5: "A"}.get(width, "AD")
+    if letter in "qQ" and width > 2:
+        return lambda value: _quarter(value, width)
+    number = NUMBERS.get(letter) or _SHOWN_NUMBERS.get(letter)
     if number is None:
         raise FunctionError(f"firesteel does not support the letter {letter!r} in date patterns")
     if letter in "yu" and width == 2:
@@ -93,12 +138,12 @@ def java_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
     """
     names: list[str] = []
     regex = ""
-    split = _split(pattern)
+    split = split_pattern(pattern)
     for index, (letter, text) in enumerate(split):
         if letter:
             names.append(letter)
         adjacent = index + 1 < len(split) and bool(split[index + 1][0])
-        regex += _group(letter, text, adjacent) if letter else re.escape(text)
+        regex += pattern_group(letter, text, adjacent) if letter else re.escape(text)
     compiled = re.compile(regex, re.IGNORECASE | re.ASCII)
 
     def parse(value: str) -> datetime.datetime | None:
@@ -108,7 +153,12 @@ def java_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
     return parse
 
 
-def _group(letter: str, text: str, adjacent: bool) -> str:
+def pattern_group(letter: str, text: str, adjacent: bool) -> str:
+    """Return the regular expression of what a run of a letter stands for.
+
+    Raises:
+        FunctionError: The letter is unknown or not supported.
+    """
     width = len(text)
     if letter == "a":
         return "(AM|PM)"
@@ -118,26 +168,38 @@ def _group(letter: str, text: str, adjacent: bool) -> str:
         return f"({'|'.join(_MONTHS)})" if width == 4 else f"({'|'.join(month[:3] for month in _MONTHS)})"
     if letter == "S":
         return rf"(\d{{{width}}})"
-    if letter not in _NUMBERS:
+    if letter not in NUMBERS:
         raise FunctionError(f"firesteel does not support the letter {letter!r} in date patterns")
     if letter in "yu" and width == 4:
         return r"(\d{4})"
     return rf"(\d{{{width}}})" if width > 1 or adjacent else r"(\d{1,2})"
 
 
-def _moment(fields: dict[str, str]) -> datetime.datetime | None:
-    year = fields.get("y") or fields.get("u") or "1970"
+def month_of(fields: dict[str, str]) -> int:
+    """Return the month among the texts of fields, by letter; the first one if there is none."""
     month = fields.get("M") or fields.get("L") or "1"
-    if not month.isdigit():
-        month = str(next(i for i, name in enumerate(_MONTHS, 1) if name[:3].lower() == month[:3].lower()))
+    if month.isdigit():
+        return int(month)
+    return next(i for i, name in enumerate(_MONTHS, 1) if name[:3].lower() == month[:3].lower())
+
+
+def fields_of(fields: dict[str, str]) -> tuple[int, int, int, int, int, int]:
+    """Return year, month, day, hour, minute and second from the texts of fields, by letter."""
+    year = fields.get("y") or fields.get("u") or "1970"
     hour = int(fields["H"]) if "H" in fields else int(fields.get("k") or 0) % 24
     half_day = fields.get("h") or fields.get("K")
     if half_day is not None:
         hour = int(half_day) % 12 + (12 if fields.get("a", "AM").upper() == "PM" else 0)
+    day, minute, second = (int(fields.get(letter) or default) for letter, default in (("d", 1), ("m", 0), ("s", 0)))
+    return int(year) + (2000 if len(year) == 2 else 0), month_of(fields), day, hour, minute, second
+
+
+def _moment(fields: dict[str, str]) -> datetime.datetime | None:
+    if ("h" in fields or "K" in fields) and "a" not in fields:
+        return None  # it is not known which half of the day is meant
     micros = int((fields.get("S", "") + "000000")[:6])
     try:
-        date = (int(year) + (2000 if len(year) == 2 else 0), int(month), int(fields.get("d") or 1))
-        moment = moment_of((*date, hour, int(fields.get("m") or 0), int(fields.get("s") or 0)), micros)
+        moment = moment_of(fields_of(fields), micros)
     except (ValueError, OverflowError):
         return None
     return moment + datetime.timedelta(days=int(fields["D"]) - 1) if "D" in fields else moment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from firesteel.columns import column_types as t
 from firesteel.common.typeinfo import Types
@@ -11,6 +11,10 @@ from firesteel.common.values.java_text import to_java_string
 
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])|%")
 _BITS: tuple[tuple[type, int], ...] = ((t.TinyIntType, 8), (t.SmallIntType, 16), (t.IntType, 32))
+
+
+_ALL_DIGITS = Context(prec=1000)
+"""Enough for each DOUBLE with as many digits behind the point as one can ask for in earnest."""
 
 
 class FormatError(ValueError):
@@ -121,7 +125,7 @@ def _scientific(size: Decimal, precision: int) -> str:
 
 
 def _rounded(size: Decimal, places: int) -> Decimal:
-    return size.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    return size.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, context=_ALL_DIGITS)
 
 
 def _signed(digits: str, is_negative: bool, flags: str, width: int) -> str:

@@ -10,6 +10,7 @@ Clauses are trailing operands, each a call of `JSON OPTION` with the clause's na
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -33,7 +34,7 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
-from firesteel.columns.json_text import json_writer, object_text, quote
+from firesteel.columns.json_text import json_writer, object_text
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Call, constant
 from firesteel.columns.type_families import STRINGS
@@ -71,12 +72,15 @@ def _find(text: str, path: str) -> object:
     """Return the value at a path; None if a lax path matches nothing.
 
     Raises:
-        JsonPathError: The text is not JSON, or a strict path matches nothing.
+        JsonPathError: The text is not JSON, or a strict path matches nothing or null.
     """
     compiled = json_path(path)
     value = parse_json(text)
     try:
-        return compiled.find(value)
+        found = compiled.find(value)
+        if found is None and not compiled.lax:
+            raise JsonPathError("Strict jsonpath mode requires a non empty returned value, but is null")
+        return found
     except JsonPathError:
         if compiled.lax:
             return None
@@ -364,6 +368,6 @@ FUNCTIONS = [
     Function(JSON_OPTION, _resolve_option, _bind_option),
     Function("JSON_STRING", signature("JSON_STRING", STRING, "ANY"), _json_string),
     Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
-    Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(quote))),
+    Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(json.dumps))),
     Function("JSON_UNQUOTE", signature("JSON_UNQUOTE", STRING, "CHARACTER"), per_row(plain(_unquote))),
 ]

@@ -46,7 +46,7 @@ class JsonPath:
 
     def _parse(self, spec: str) -> None:
         if not spec.startswith("$"):
-            raise FunctionError(f"Illegal JSON path {spec!r}: a path begins with '$'")
+            spec = f"$.{spec}"
         position = 1
         while position < len(spec):
             match = _STEP.match(spec, position)
@@ -130,19 +130,22 @@ def json_path(text: str) -> JsonPath:
 
 
 def parse_json(text: str) -> object:
-    """Parse a JSON text; numbers with a decimal point become Decimal.
+    """Parse a JSON text; numbers with a decimal point become Decimal. As in Flink, what follows it is ignored.
 
     Raises:
-        JsonPathError: The text is not JSON.
+        JsonPathError: The text does not begin with JSON.
     """
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        return _DECODER.raw_decode(text.lstrip(" \t\n\r"))[0]
     except (ValueError, RecursionError) as error:
         raise JsonPathError(str(error)) from error
 
 
 def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 
 
 def json_of(value: object) -> str:

@@ -1,9 +1,16 @@
-"""Timestamps as Java's older classes read them: parts beyond their range are added. 24:30 is half past midnight."""
+"""Timestamps as Java's older classes read them: parts beyond their range are added. 24:30 is half past midnight.
+
+They read as many digits of a number as there are, and ignore what follows.
+"""
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from firesteel.columns.functions.java_dates import NUMBERS, fields_of, pattern_group, split_pattern
 
 _LENIENT = re.compile(r"\s*(\d+)-(\d+)-(\d+) (\d+):(\d+):(\d+)", re.ASCII)
 _SQL = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:\s+(\d+):(\d+):(\d+)(?:\.(\d{1,9}))?)?", re.ASCII)
@@ -26,6 +33,39 @@ def sql_moment(text: str) -> datetime.datetime | None:
         return None
     moment = _added(year, month, day, hour, minute, second)
     return moment and moment + datetime.timedelta(milliseconds=int(((fraction or "") + "000")[:3]))
+
+
+@lru_cache(1000)
+def lenient_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
+    """Return a function that reads the timestamp at the start of a text as `SimpleDateFormat` does, or returns None.
+
+    Raises:
+        FunctionError: The pattern has a letter that is unknown or not supported.
+    """
+    names, regex = [], ""
+    split = split_pattern(pattern)
+    for index, (letter, text) in enumerate(split):
+        names += [letter] if letter else []
+        is_followed = index + 1 < len(split) and split[index + 1][0] in NUMBERS
+        is_number = letter in NUMBERS and not (letter in "ML" and len(text) > 2)
+        if is_number and not is_followed:
+            regex += r"\s*(\d+)"
+        else:
+            regex += pattern_group(letter, text, is_followed) if letter else re.escape(text)
+    compiled = re.compile(regex, re.IGNORECASE | re.ASCII)
+
+    def parse(text: str) -> datetime.datetime | None:
+        match = compiled.match(text)
+        return None if match is None else _lenient(dict(zip(names, match.groups(), strict=True)))
+
+    return parse
+
+
+def _lenient(fields: dict[str, str]) -> datetime.datetime | None:
+    moment = _added(*fields_of(fields))
+    if moment is not None and "D" in fields:
+        moment += datetime.timedelta(days=int(fields["D"]) - 1)
+    return moment and moment + datetime.timedelta(milliseconds=int(fields.get("S", "0")))
 
 
 def _added(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime.datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.accumulators import WIDE, number_cast
+from firesteel.columns.functions.accumulators import number_cast
 from firesteel.columns.functions.function import (
     Bind,
     CallSite,
@@ -79,7 +79,10 @@ def _resolve_round(name: str) -> Callable[[Types, Operands], Resolved]:
 
 
 def _round(mode: str) -> Bind:
-    """Return ROUND or TRUNCATE, which operate on the decimal text of a floating point number."""
+    """Return ROUND or TRUNCATE, which operate on the decimal text of a floating point number.
+
+    As decimals have one zero, neither returns -0.0.
+    """
 
     def make(call: CallSite) -> Callable[..., Any]:
         convert = number_cast(call.type)
@@ -89,11 +92,15 @@ def _round(mode: str) -> Bind:
             if approximate and not math.isfinite(value):
                 return value
             number = Decimal(repr(value)) if approximate else Decimal(value)
-            return convert(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=WIDE))
+            return convert(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=_ALL_DIGITS) + 0)
 
         return function
 
     return per_row(make)
+
+
+_ALL_DIGITS = Context(prec=1000)
+"""Enough for each DOUBLE with as many digits behind the point as one can ask for in earnest."""
 
 
 def _resolve_whole(name: str) -> Callable[[Types, Operands], Resolved]:
@@ -124,7 +131,9 @@ def _whole(mode: str, compute: Callable[[object], object]) -> Bind:
 
 def _sign(call: CallSite) -> Kernel:
     convert = number_cast(call.type)
-    return per_row(lambda _: lambda value: convert((value > 0) - (value < 0) if value == value else value))(call)
+    return per_row(lambda _: lambda value: convert((value > 0) - (value < 0)) if value and value == value else value)(
+        call
+    )
 
 
 def _absolute(call: CallSite) -> Kernel:
@@ -141,8 +150,9 @@ def _hex(value: int | str) -> str:
 
 
 def _unhex(text: str) -> bytes | None:
+    """Return the bytes of hexadecimal digits; the first of an odd number of digits becomes a byte of 0."""
     try:
-        return bytes.fromhex("0" + text if len(text) % 2 else text) if " " not in text else None
+        return bytes.fromhex("00" + text[1:] if len(text) % 2 else text) if " " not in text else None
     except ValueError:
         return None
 
@@ -175,11 +185,11 @@ def _random(integer: bool) -> Bind:
 
 _DOUBLE_FUNCTIONS: tuple[tuple[str, int, int, Callable[..., object]], ...] = (
     ("POWER", 2, 0, np.power),
-    ("SQRT", 1, 0, np.sqrt),
+    ("SQRT", 1, 0, lambda x: np.sqrt(x) + 0.0),  # no -0.0
     ("EXP", 1, 0, np.exp),
     ("LN", 1, 0, np.log),
     ("LOG10", 1, 0, np.log10),
-    ("LOG2", 1, 0, np.log2),
+    ("LOG2", 1, 0, lambda x: np.log(x) / np.log(2.0)),  # with the last digit of Java
     ("LOG", 2, 1, _logarithm),
     ("SIN", 1, 0, np.sin),
     ("COS", 1, 0, np.cos),

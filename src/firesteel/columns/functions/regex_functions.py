@@ -4,73 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.function import Function, may_fail, never_fails, per_row, plain
-from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.function import Function, Operands, Resolved, Types, per_row, plain
+from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
+from firesteel.columns.functions.java_regexes import java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, signature
+from firesteel.columns.rex import Literal
 
 _TEXT = "CHARACTER"
-_CLASSES = {
-    "Alpha": "a-zA-Z",
-    "Digit": "0-9",
-    "Alnum": "a-zA-Z0-9",
-    "Upper": "A-Z",
-    "Lower": "a-z",
-    "Space": r"\s",
-    "Punct": r"!-/:-@\[-`{-~",
-    "XDigit": "0-9a-fA-F",
-    "Blank": r" \t",
-    "L": r"a-zA-Z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02c1\u0370-\u1fff\u2c00-\ud7ff",
-    "Lu": r"A-Z\u00c0-\u00d6\u00d8-\u00de",
-    "Ll": r"a-z\u00df-\u00f6\u00f8-\u00ff",
-    "N": "0-9",
-    "Nd": "0-9",
-    "IsAlphabetic": r"a-zA-Z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02c1\u0370-\u1fff\u2c00-\ud7ff",
-    "IsDigit": "0-9",
-}
-_SPECIAL = re.compile(r"\\([pP])(?:\{(\w+)\}|(\w))|\\(z|Z|h|.)|\(\?<(?=[a-zA-Z])|(\[|\])", re.DOTALL)
-
-
-@lru_cache(1000)
-def java_regex(pattern: str) -> re.Pattern[str]:
-    """Translate a Java regular expression to Python.
-
-    Raises:
-        FunctionError: The expression is invalid, or uses a feature that Python cannot express.
-    """
-    depth = 0
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal depth
-        negated, long_name, short_name, escaped, bracket = match.groups()
-        if bracket:
-            depth += 1 if bracket == "[" else -1
-            return bracket
-        if negated:
-            name = long_name or short_name
-            if name not in _CLASSES or (negated == "P" and depth):
-                raise FunctionError(f"firesteel does not support \\{negated}{{{name}}} in {pattern!r}")
-            inside = _CLASSES[name]
-            return inside if depth else f"[{'^' if negated == 'P' else ''}{inside}]"
-        if escaped:
-            return {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r" \t" if depth else r"[ \t]"}.get(escaped, "\\" + escaped)
-        return "(?P<"
-
-    try:
-        return re.compile(_SPECIAL.sub(replace, pattern), re.ASCII)
-    except re.error as error:
-        raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
 
 
 def _or_null(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a function that returns None for an invalid regular expression or group."""
+    """Return a function that returns None for an invalid regular expression or group, as Flink does."""
 
     def safe(*args: object) -> object:
         try:
             return function(*args)
+        except UnsupportedFunctionError:
+            raise
         except (FunctionError, IndexError, re.error):
             return None
 
@@ -78,7 +31,8 @@ def _or_null(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def _regexp(text: str, pattern: str) -> bool:
-    return bool(pattern) and java_regex(pattern).search(text) is not None
+    """Return whether the pattern is found; as in Flink, one that is empty or invalid is not."""
+    return bool(pattern) and _is_valid(pattern) and java_regex(pattern).search(text) is not None
 
 
 def _replace(text: str, pattern: str, replacement: str) -> str:
@@ -125,12 +79,40 @@ _ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..
     ("REGEXP_SUBSTR", STRING, (_TEXT, _TEXT), _NULLABLE, _or_null(_extract)),
 )
 
+
+def _checked(check: Callable[[Types, Operands], Resolved]) -> Callable[[Types, Operands], Resolved]:
+    """Return a resolver that also refuses constant expressions that only Java has."""
+
+    def resolve(types: Types, given: Operands) -> Resolved:
+        resolved = check(types, given)
+        if isinstance(given[1], Literal) and isinstance(given[1].value, str):
+            _is_valid(given[1].value)
+        return resolved
+
+    return resolve
+
+
+def _is_valid(pattern: str) -> bool:
+    """Return whether Java knows the expression.
+
+    Raises:
+        UnsupportedFunctionError: Python cannot express it.
+    """
+    try:
+        java_regex(pattern)
+    except UnsupportedFunctionError:
+        raise
+    except FunctionError:
+        return False
+    return True
+
+
 FUNCTIONS = [
     Function(
         name,
-        signature(name, result, *operands, **options),
+        _checked(signature(name, result, *operands, **options)),
         per_row(plain(function)),
-        fails=may_fail if name == "REGEXP" else never_fails,
+        fails=lambda call: call.literal(1) is None,
     )
     for name, result, operands, options, function in _ROWS
 ]

@@ -45,11 +45,12 @@ def _ascii_or(fast: Callable[[Column], Column], row: Callable[[str], str]) -> Bi
 
 
 def _init_cap(text: str) -> str:
-    """Capitalize the first letter of each word; words consist of letters and digits."""
+    """Capitalize the first letter of each word; as in Flink, words consist of ASCII letters and digits."""
     result, inside = [], False
     for char in text:
-        result.append(char.lower() if inside else char.upper())
-        inside = char.isalnum()
+        is_part = char.isascii() and char.isalnum()
+        result.append((char.lower() if inside else char.upper()) if is_part else char)
+        inside = is_part
     return "".join(result)
 
 
@@ -149,6 +150,8 @@ def _bind_replace(call: CallSite) -> Kernel:
 
 
 def _locate(needle: str, text: str, position: int = 1) -> int:
+    if not needle:
+        return 1
     return text.find(needle, max(position - 1, 0)) + 1
 
 

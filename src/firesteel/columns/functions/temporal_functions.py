@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import java_formatter, java_parser
-from firesteel.columns.functions.lenient_dates import lenient_moment, sql_moment
+from firesteel.columns.functions.lenient_dates import lenient_moment, lenient_parser, sql_moment
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import (
     instant_datetime,
@@ -62,10 +63,10 @@ _DAY_PARTS = {
     "MINUTE": (60_000, 3_600_000),
     "SECOND": (1000, 60_000),
     "MILLISECOND": (1, 1000),
-    "MICROSECOND": (1, 1000),
-    "NANOSECOND": (1, 1000),
 }
-_FRACTIONS = {"MICROSECOND": 1000, "NANOSECOND": 1_000_000}
+_FRACTIONS = {"MICROSECOND": 1, "NANOSECOND": 1000}
+"""Parts of a second finer than milliseconds, by what a microsecond has of them."""
+
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 # Parts of an interval, in months or milliseconds: divided by the first number, modulo the second.
 _INTERVAL_PARTS = {
@@ -88,9 +89,9 @@ def _resolve_extract(types: Types, operands: Operands) -> Resolved:
 
 def _check_part(name: str, unit: str | None, data_type: t.DataType, types: Types) -> None:
     if isinstance(data_type, DATETIMES):
-        known: Any = (*_PARTS, *_DAY_PARTS, "EPOCH")
+        known: Any = (*_PARTS, *_DAY_PARTS, *_FRACTIONS, "EPOCH")
     elif isinstance(data_type, t.TimeType):
-        known = _DAY_PARTS
+        known = (*_DAY_PARTS, *_FRACTIONS)
     elif isinstance(data_type, INTERVALS):
         known = _INTERVAL_PARTS
     else:
@@ -123,21 +124,32 @@ def _part(unit: str, column: Column) -> Column:
     """
     if pa.types.is_date(column.type) and unit in _PARTS:
         return _PARTS[unit](column)
+    if unit in _FRACTIONS:
+        return pc.multiply(_rest(_microseconds(column), 1_000_000), _FRACTIONS[unit])
     milliseconds = _milliseconds(column)
     if unit in _PARTS:
         return _PARTS[unit](pc.divide(milliseconds, 86_400_000).cast(pa.int32()).cast(pa.date32()))
     if unit == "EPOCH":
         return pc.divide(milliseconds, 1000)
     divisor, modulus = _DAY_PARTS[unit]
-    rest = pc.subtract(milliseconds, pc.multiply(pc.divide(milliseconds, modulus), modulus))
-    return pc.multiply(pc.divide(rest, divisor), _FRACTIONS.get(unit, 1))
+    return pc.divide(_rest(milliseconds, modulus), divisor)
+
+
+def _rest(numbers: Column, modulus: int) -> Column:
+    """Return remainders with the signs of the numbers."""
+    return pc.subtract(numbers, pc.multiply(pc.divide(numbers, modulus), modulus))
+
+
+def _microseconds(column: Column) -> Column:
+    """Return the microseconds since the epoch, or since midnight."""
+    if pa.types.is_date(column.type):
+        return pc.multiply(column.cast(pa.int32()).cast(pa.int64()), 86_400_000_000)
+    return column.cast(pa.time64("us") if pa.types.is_time(column.type) else pa.timestamp("us")).cast(pa.int64())
 
 
 def _milliseconds(column: Column) -> Column:
     """Return the milliseconds since the epoch, or since midnight, rounded down."""
-    if pa.types.is_date(column.type):
-        return pc.multiply(column.cast(pa.int32()).cast(pa.int64()), 86_400_000)
-    micros = column.cast(pa.time64("us") if pa.types.is_time(column.type) else pa.timestamp("us")).cast(pa.int64())
+    micros = _microseconds(column)
     return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000)
 
 
@@ -268,7 +280,7 @@ def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | 
 
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
     if pattern is not None:
-        moment = java_parser(pattern)(text)
+        moment = lenient_parser(pattern)(text)
         return moment and moment.date()
     try:
         return parse_date(text)
@@ -287,10 +299,14 @@ def _to_timestamp_ltz(call: CallSite) -> Callable[..., object]:
     return parse
 
 
-def _instant_of_number(number: int | float, precision: int = 3) -> datetime.datetime | None:
+def _instant_of_number(number: int | float | Decimal, precision: int = 3) -> datetime.datetime | None:
     if precision not in (0, 3):
         raise FunctionError(f"The precision value '{precision}' for TO_TIMESTAMP_LTZ is unsupported; give 0 or 3")
     unit = 1_000_000 if precision == 0 else 1000
+    if isinstance(number, Decimal):
+        number = (
+            number if precision == 0 else int(number)
+        )  # cut towards zero, while fractions of others are rounded down
     try:
         return _EPOCH + datetime.timedelta(microseconds=int(number * unit) // 1000 * 1000)
     except OverflowError:
@@ -319,7 +335,7 @@ def _unix_timestamp(call: CallSite) -> Callable[..., int]:
     def seconds(text: str | None = None, pattern: str = DEFAULT_FORMAT) -> int:
         if text is None:
             return context.now_us() // 1_000_000
-        moment = lenient_moment(text) if pattern == DEFAULT_FORMAT else java_parser(pattern)(text)
+        moment = lenient_parser(pattern)(text)
         if moment is None:
             return -(2**63)
         return (old_instant_datetime(moment, context.time_zone) - _EPOCH) // _SECOND

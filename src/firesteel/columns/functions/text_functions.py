@@ -11,10 +11,21 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.function import Bind, CallSite, Function, Operands, Types, per_row, plain
+from firesteel.columns.functions.cast_parsing import CastError, parse_double
+from firesteel.columns.functions.function import (
+    Bind,
+    CallSite,
+    Function,
+    Operands,
+    Types,
+    may_fail,
+    never_fails,
+    per_row,
+    plain,
+)
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.java_format import FormatError, java_format
-from firesteel.columns.functions.regex_functions import java_regex
+from firesteel.columns.functions.java_regexes import java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, Result, signature
 from firesteel.columns.type_rules import common_argument_type
 
@@ -57,7 +68,7 @@ def _split_index(text: str, separator: str | int, index: int) -> str | None:
         if not 0 <= separator <= 255:
             return None
         separator = chr(separator)
-    parts = text.split(separator) if text and separator else []
+    parts = re.split(r"\s", text) if not separator else text.split(separator) if text else []
     return parts[index] if 0 <= index < len(parts) else None
 
 
@@ -78,11 +89,19 @@ def _to_base64(value: str | bytes) -> str:
     return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
 
 
-def _from_base64(value: str | bytes) -> str | None:
+def _from_base64(value: str | bytes) -> str:
+    """Return the text of a value in Base64, whose padding may be missing.
+
+    Raises:
+        FunctionError: it is not Base64.
+    """
+    data = value.encode() if isinstance(value, str) else value
     try:
-        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
-    except binascii.Error:
-        return None
+        return base64.b64decode(data if b"=" in data else data + b"=" * (-len(data) % 4), validate=True).decode(
+            "utf-8", "replace"
+        )
+    except binascii.Error as error:
+        raise FunctionError(f"FROM_BASE64: {value!r} is not Base64: {error}") from error
 
 
 def _java_split(text: str, regex: re.Pattern[str]) -> list[str]:
@@ -137,6 +156,11 @@ def _host(netloc: str) -> str | None:
     return match[1].strip("[]") or None if match else None
 
 
+def _url_encode(text: str) -> str:
+    """Return the text as `application/x-www-form-urlencoded`; unlike in a URL, `~` has a code there."""
+    return quote_plus(text, safe="*-._").replace("~", "%7E")
+
+
 def _url_decode(text: str) -> str | None:
     if re.search("%(?![0-9A-Fa-f]{2})", text):
         return None
@@ -171,7 +195,11 @@ def _printf(call: CallSite) -> Callable[..., Any]:
 def _is_decimal(value: object) -> bool:
     if value is None or not isinstance(value, str):
         return value is not None
-    return re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", value) is not None
+    try:
+        parse_double(value)
+    except CastError:
+        return False
+    return True
 
 
 def _charset(name: str) -> str:
@@ -239,7 +267,7 @@ _ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., A
     ("FROM_BASE64", STRING, ("CHARACTER_OR_BINARY",), {}, _from_base64),
     ("STR_TO_MAP", t.MapType(STRING, STRING), (_TEXT,) * 3, {"optional": 2, "nullable": True}, _str_to_map),
     ("PARSE_URL", STRING, (_TEXT,) * 3, {"optional": 1, "nullable": True}, _parse_url),
-    ("URL_ENCODE", STRING, (_TEXT,), {"nullable": True}, lambda text: quote_plus(text, safe="*-._")),
+    ("URL_ENCODE", STRING, (_TEXT,), {"nullable": True}, _url_encode),
     ("URL_DECODE", STRING, (_TEXT,), {"nullable": True}, _url_decode),
     (
         "STARTSWITH",
@@ -271,13 +299,24 @@ _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[.
     ),
 )
 
+_MAY_FAIL = frozenset({"FROM_BASE64", "SHA2", "ENCODE", "DECODE", "STR_TO_MAP"})
+
+
 FUNCTIONS = [
     Function(
         "PRINTF",
         signature("PRINTF", STRING, _TEXT, "ANY", variadic=True, optional=1, nullable=True),
         per_row(_printf, null_call=True),
     ),
-    *(Function(n, signature(n, result, *ops, **options), per_row(plain(f))) for n, result, ops, options, f in _ROWS),
+    *(
+        Function(
+            n,
+            signature(n, result, *ops, **options),
+            per_row(plain(f)),
+            fails=may_fail if n in _MAY_FAIL else never_fails,
+        )
+        for n, result, ops, options, f in _ROWS
+    ),
     *(
         Function(n, signature(n, result, *ops, **options), per_row(plain(f), null_call=True))
         for n, result, ops, options, f in _NULL_ROWS

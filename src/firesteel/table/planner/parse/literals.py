@@ -6,7 +6,7 @@ import datetime
 import re
 
 from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
-from firesteel.common.table_errors import SqlParserError
+from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.token_reader import TokenReader
 from firesteel.table.syntax.unresolved import Lit
 
@@ -21,7 +21,13 @@ def time_literal(kind: str, text: str, reader: TokenReader) -> Lit:
 
     Raises:
         SqlParserError: the text is none.
+        ValidationException: it has digits beyond microseconds.
     """
+    if kind != "DATE" and text.partition(".")[2][6:].strip("0"):
+        raise ValidationException(
+            f"SQL validation failed. The {kind} literal '{text}' has more than 6 digits of a second; firesteel has "
+            "microseconds"
+        )
     try:
         if kind == "DATE":
             return Lit(datetime.date.fromisoformat(_padded_date(text)), DateType(False))

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from firesteel.columns.column_types import DecimalType
 from firesteel.common.folding import fold_in_groups
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.literals import interval_literal, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
 from firesteel.table.syntax.queries import Query
@@ -197,12 +198,21 @@ class ExpressionParser(SpecialCalls):
         return Decimal(text) if "." in text else int(text)
 
     def _number_literal(self, sign: int) -> Lit:
-        """Take a number as a literal; a decimal's precision counts all digits that are written, leading zeros too."""
-        text = self.token.text
+        """Take a number as a literal; a decimal's precision counts all digits that are written, leading zeros too.
+
+        Raises:
+            ValidationException: its digits are no BIGINT.
+        """
+        text, position = self.token.text, self.position()
         value = self.number() * sign
+        whole, _, fraction = text.partition(".")
+        if not isinstance(value, float) and not -(2**63) <= sign * int(whole + fraction or "0") < 2**63:
+            raise ValidationException(
+                f"SQL validation failed. At line {position.line}, column {position.column}: Numeric literal "
+                f"'{text}' out of range; cast a string"
+            )
         if not isinstance(value, Decimal):
             return Lit(value)
-        whole, _, fraction = text.partition(".")
         return Lit(value, DecimalType(len(whole) + len(fraction), len(fraction), False))
 
     def _primary(self) -> Unresolved:

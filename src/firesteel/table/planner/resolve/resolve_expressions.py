@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from difflib import get_close_matches
@@ -190,12 +190,18 @@ class ExpressionResolver:
                 )
             families = ", ".join(f"<{_family(o.type)}>" for o in operands)
             raise _unknown(str(name if call is None else call.function), families, position)
+        if name in ("=", "<>") and (pairs := _pairs_of_rows(operands)):
+            equal = self._all([self.call("=", pair, call) for pair in pairs])
+            return equal if name == "=" else self.call("NOT", (equal,))
         try:
             types, result = function.resolve([operand.type for operand in operands], operands)
         except FunctionError as error:
             raise ValidationException(f"SQL validation failed. {where(position)}{error}") from error
         cast_operands = tuple(cast(o, t) for o, t in zip(operands, types, strict=True))
         return Call(function.name, cast_operands, result)
+
+    def _all(self, conditions: list[Rex]) -> Rex:
+        return conditions[0] if len(conditions) == 1 else self.call("AND", tuple(conditions))
 
     def _user_call(self, function: UserFunction, call: Apply) -> Rex:
         operands: list[Rex] = []
@@ -234,6 +240,9 @@ class ExpressionResolver:
     def _in(self, call: Apply) -> Rex:
         """`x IN (a, b)`: the operands in one type."""
         operands = [self.resolve(operand) for operand in call.operands]
+        if all(_pairs_of_rows((operands[0], other)) for other in operands[1:]):
+            found = [self.call("=", (operands[0], other), call) for other in operands[1:]]
+            return found[0] if len(found) == 1 else self.call("OR", tuple(found))
         types = [operand.type for operand in operands]
         try:
             kind = common_type(types) or comparable_types("IN", types)[0]
@@ -287,6 +296,12 @@ def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[R
                 f"with {b}"
             )
     return name, operands
+
+
+def _pairs_of_rows(operands: Sequence[Rex]) -> list[tuple[Rex, Rex]]:
+    """Return what `(a, b) = (c, d)` compares, as its fields decide whether it is unknown; nothing for other values."""
+    rows = [operand.operands for operand in operands if isinstance(operand, Call) and operand.function == "ROW"]
+    return list(zip(*rows, strict=True)) if len(rows) == 2 and len(rows[0]) == len(rows[1]) else []
 
 
 def cast(rex: Rex, kind: DataType) -> Rex:

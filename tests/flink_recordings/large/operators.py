@@ -1,0 +1,76 @@
+"""The operators of Flink's documentation of queries, and what the recorded queries that have them contain."""
+
+from __future__ import annotations
+
+OPERATORS = {
+    "SELECT & WHERE": "WHERE price > 700",
+    "WITH": "WITH x AS",
+    "VALUES": "(VALUES (1,",
+    "SELECT DISTINCT": "SELECT DISTINCT",
+    "Windowing TVF: TUMBLE": "TABLE(TUMBLE(",
+    "Windowing TVF: HOP": "TABLE(HOP(",
+    "Windowing TVF: CUMULATE": "TABLE(CUMULATE(",
+    "Windowing TVF: SESSION": "TABLE(SESSION(",
+    "Windowing TVF with offset": "INTERVAL '1' HOUR, INTERVAL '20' MINUTES",
+    "Window aggregation": "GROUP BY window_start, window_end",
+    "Window aggregation with GROUPING SETS": "window_end, GROUPING SETS",
+    "Cascading window aggregation": "window_time",
+    "Group aggregation": "GROUP BY channel, flag",
+    "GROUPING SETS": "GROUP BY GROUPING SETS",
+    "ROLLUP": "ROLLUP (",
+    "CUBE": "CUBE (",
+    "HAVING": "HAVING",
+    "DISTINCT aggregation": "COUNT(DISTINCT",
+    "FILTER": "FILTER (WHERE",
+    "Group window aggregation": "GROUP BY TUMBLE(",
+    "OVER by rows": "ROWS BETWEEN",
+    "OVER by range": "RANGE BETWEEN INTERVAL",
+    "OVER with WINDOW": "WINDOW w AS",
+    "INNER join": "AS b JOIN auctions AS a ON b.auction = a.auction",
+    "LEFT join": "LEFT JOIN auctions",
+    "RIGHT join": "RIGHT JOIN auctions",
+    "FULL join": "FULL JOIN (SELECT * FROM auctions",
+    "Join of three inputs": "auctions AS a, (SELECT",
+    "Interval join": "BETWEEN o.",
+    "Array expansion": "CROSS JOIN UNNEST",
+    "LATERAL subquery": "LATERAL (SELECT",
+    "QUALIFY": "QUALIFY",
+    "Window join": "x.window_start = y.window_start",
+    "Window semi join": "WHERE x.auction IN (SELECT auction FROM (SELECT * FROM TABLE",
+    "Window anti join": "NOT EXISTS (SELECT auction FROM (SELECT * FROM TABLE",
+    "UNION": " UNION SELECT",
+    "UNION ALL": "UNION ALL",
+    "INTERSECT": " INTERSECT SELECT",
+    "INTERSECT ALL": "INTERSECT ALL",
+    "EXCEPT": " EXCEPT SELECT",
+    "EXCEPT ALL": "EXCEPT ALL",
+    "IN": "auction IN (SELECT auction FROM auctions",
+    "NOT IN": "NOT IN (SELECT",
+    "EXISTS": "WHERE EXISTS (",
+    "NOT EXISTS": "WHERE NOT EXISTS (",
+    "Scalar subquery": "price > (SELECT AVG",
+    "Correlated subquery": "(SELECT COUNT(*) FROM",
+    "ORDER BY": "ORDER BY price DESC, id LIMIT",
+    "LIMIT": "LIMIT 25",
+    "Top-N": "ROW_NUMBER() OVER (PARTITION BY channel ORDER BY price DESC, id)",
+    "Window Top-N": "ROW_NUMBER() OVER (PARTITION BY window_start, window_end",
+    "Deduplication": "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY ts",
+    "Window deduplication": "PARTITION BY window_start, window_end, auction ORDER BY",
+    "MATCH_RECOGNIZE": "MATCH_RECOGNIZE",
+}
+"""Those of queries over inserts and over a changelog; what Flink refuses of the latter is recorded as refused."""
+
+OF_ONE_KIND = {
+    "Temporal join": ("temporal_join", "inserts are joined with versions, which are a changelog"),
+    "OFFSET": ("order_offset", "over changes Flink removes rows that it never added"),
+    "RANK": ("rank", "Flink has only ROW_NUMBER over streams"),
+    "NTILE": ("batch_ntile", "Flink has it in BATCH mode only"),
+}
+"""Those of which there is only one kind, with a query and the reason."""
+
+NOT_RECORDED = {
+    "Lookup join": "no connector of Flink's own distribution has lookups",
+    "Time travel": "no catalog of Flink's own distribution keeps versions of tables",
+    "LATERAL TABLE": "table functions are the user's; they are in `tables/programs`",
+    "Model inference": "Flink has no model provider of its own",
+}

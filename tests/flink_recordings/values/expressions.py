@@ -1,0 +1,1134 @@
+r"""The recorded expressions over the columns of `inputs.py`, by area: one of them a line."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from tests.flink_recordings.values.inputs import COLUMNS
+
+NUMBERS = r"""
+ti + ti
+ti * si
+si - 1
+i + 1
+i * 2
+-i
+-l
+ABS(i)
+ABS(ti)
+ABS(l)
+l * 2
+l + i
+i / 2
+i / 7
+i % 3
+MOD(l, 7)
+MOD(i, -3)
+MOD(m, 0.7)
+m % 2
+i / NULLIF(i, i)
+10 / i
+MOD(10, i)
+10 / d
+d / 0
+-d / 0.0
+d / i
+m / 3
+m / m
+m / CAST(0 AS INT)
+m * m
+m * m * m
+m + w
+w + w
+w * w
+w * 2
+w / 3
+w / w
+w - CAST(1 AS DECIMAL(38, 0))
+CAST(w AS DECIMAL(38, 0)) * 10
+m + 1
+m * 1e0
+m + f
+f + f
+f * 2
+f * d
+f + i
+f + l
+d * 10
+d - d
+ROUND(d)
+ROUND(d, 2)
+ROUND(d, -1)
+ROUND(f, 1)
+ROUND(m)
+ROUND(m, 2)
+ROUND(m, -1)
+ROUND(m, 5)
+ROUND(i, -1)
+ROUND(i, -9)
+ROUND(i, -10)
+ROUND(l, -3)
+ROUND(l, -18)
+ROUND(ti, -1)
+ROUND(w, 2)
+ROUND(w, -2)
+ROUND(d, CAST(NULL AS INT))
+TRUNCATE(d)
+TRUNCATE(d, 1)
+TRUNCATE(d, -1)
+TRUNCATE(f, 1)
+TRUNCATE(m, 1)
+TRUNCATE(m, -1)
+TRUNCATE(m)
+TRUNCATE(i, -2)
+TRUNCATE(l, -3)
+TRUNCATE(w, 3)
+FLOOR(d)
+FLOOR(m)
+FLOOR(i)
+FLOOR(f)
+CEIL(d)
+CEIL(m)
+CEIL(w)
+CEIL(f)
+SIGN(i)
+SIGN(d)
+SIGN(m)
+SIGN(f)
+SQRT(d)
+SQRT(i)
+SQRT(m)
+LN(d)
+LN(i)
+LOG10(d)
+LOG10(i)
+LOG2(d)
+LOG2(i)
+LOG(2, d)
+LOG(d, 10)
+LOG(0)
+LOG(-1)
+EXP(d)
+EXP(ti)
+POWER(i, 2)
+POWER(d, 0.5)
+POWER(0, -1)
+POWER(m, 2)
+POWER(-8, 1.0 / 3)
+SIN(d)
+COT(d)
+COT(0)
+TAN(i)
+ASIN(d)
+ACOS(m)
+ATAN2(d, i)
+DEGREES(m)
+RADIANS(i)
+BIN(l)
+BIN(ti)
+HEX(l)
+HEX(i)
+HEX(s)
+UNHEX(n)
+UNHEX('xyz')
+UNHEX('abc')
+GREATEST(i, l)
+GREATEST(i, d)
+GREATEST(m, i)
+GREATEST(s, n)
+GREATEST(da, DATE '2000-01-01')
+GREATEST(ts3, ts6)
+LEAST(f, d)
+LEAST(m, w)
+LEAST(s, 'b')
+LEAST(i, CAST(NULL AS INT))
+GREATEST(d, CAST('NaN' AS DOUBLE))
+CAST('NaN' AS DOUBLE) = CAST('NaN' AS DOUBLE)
+CAST('NaN' AS DOUBLE) > d
+CAST('NaN' AS DOUBLE) <> d
+CAST('Infinity' AS DOUBLE) - CAST('Infinity' AS DOUBLE)
+d = 0
+d = -CAST(0 AS DOUBLE)
+f = d
+f = 0.1
+d = m
+m = 1.5
+l = d
+i = m
+i = f
+l > f
+m > 0.0014999
+w = m
+i = '7'
+i > '3'
+d = '0.1'
+m = '1.500'
+l IN (1, 2.5, -1)
+i IN (1, 7)
+i NOT IN (1, CAST(NULL AS INT))
+i IN (7, CAST(NULL AS INT))
+d IN (0, 0.1, 2.5)
+m IN (1.5, 2)
+i BETWEEN -7 AND 7
+i BETWEEN SYMMETRIC 7 AND -7
+m BETWEEN 0 AND d
+i IS DISTINCT FROM ti
+m IS NOT DISTINCT FROM d
+CASE WHEN i > 0 THEN m WHEN i < 0 THEN i ELSE d END
+CASE i WHEN 1 THEN 'one' WHEN 7 THEN 's' END
+CASE WHEN b THEN 1 END
+CASE WHEN b THEN i ELSE m END
+CASE WHEN i > 0 THEN 'positive' ELSE 'no' END
+CASE WHEN b THEN da ELSE ts3 END
+CASE WHEN b THEN NULL ELSE i END
+IF(b, i, l)
+IF(b, 'a', 'bcd')
+IF(b, NULL, 'x')
+COALESCE(i, l, 0)
+COALESCE(m, 0)
+COALESCE(s, 'none')
+COALESCE(f, i)
+IFNULL(i, 0)
+IFNULL(s, 'a long text')
+IFNULL(m, 1)
+NULLIF(i, 7)
+NULLIF(s, '')
+NULLIF(m, 1.5)
+NULLIF(d, 0)
+b AND i > 0
+b OR i > 0
+NOT b
+b = TRUE
+b <> (i > 0)
+b IS NOT TRUE
+b IS NOT FALSE
+(i > 0) IS UNKNOWN
+b > FALSE
+i > 0 AND l > 0 OR b
+CAST(NULL AS INT) = i
+i + CAST(NULL AS INT)
+i = NULL
+2147483647 + 1
+CAST(2147483647 AS BIGINT) + 1
+CAST(127 AS TINYINT) + CAST(1 AS TINYINT)
+99999999999
+9223372036854775807
+9223372036854775808
+0.1 + 0.2
+1.0 / 3.0
+1e0 / 3
+123456789012345678901234567890.12345678
+12345678901234567890 * 12345678901234567890
+1 / 3 * 3
+5 / 2.0
+-5 / 2
+-5 % 3
+5 % -3
+-5.5 % 3
+CAST(1 AS DECIMAL(38, 38))
+CAST(0.5 AS DECIMAL(1, 1))
+CAST(0.05 AS DECIMAL(2, 1))
+CAST(0.15 AS DECIMAL(2, 1))
+CAST(-0.15 AS DECIMAL(2, 1))
+CAST(9.96 AS DECIMAL(2, 1))
+CAST(99.99 AS DECIMAL(3, 1))
+RAND_INTEGER(1)
+PI()
+E()
+"""
+
+TEXTS = r"""
+CHAR_LENGTH(s)
+OCTET_LENGTH(s)
+OCTET_LENGTH(y)
+UPPER(s)
+LOWER(s)
+INITCAP(s)
+REVERSE(s)
+REPEAT(s, 2)
+REPEAT(s, 0)
+SUBSTRING(s, 2)
+SUBSTRING(s, 0)
+SUBSTRING(s, -2)
+SUBSTRING(s, 2, 2)
+SUBSTRING(s, 0, 2)
+SUBSTRING(s, -3, 2)
+SUBSTRING(s, 2, 0)
+SUBSTRING(s, 2, -1)
+SUBSTRING(s FROM 100)
+SUBSTRING(s, -100)
+SUBSTRING(s, -100, 99)
+SUBSTRING(s, 1, 2147483647)
+SUBSTRING(s, ti)
+SUBSTRING(s, CAST(NULL AS INT))
+SUBSTRING(y, 2)
+LEFT(s, 3)
+LEFT(s, 0)
+LEFT(s, -1)
+RIGHT(s, 3)
+RIGHT(s, 0)
+RIGHT(s, -1)
+RIGHT(s, 100)
+LPAD(s, 7, 'xy')
+LPAD(s, 3, '')
+LPAD(s, 0, 'x')
+LPAD(s, -1, 'x')
+RPAD(s, 7, 'xy')
+RPAD(s, 2, '')
+RPAD(s, 3, '😀')
+TRIM(s)
+TRIM(BOTH 'a' FROM s)
+TRIM(LEADING 'ao' FROM s)
+TRIM(TRAILING FROM s)
+TRIM(BOTH '' FROM s)
+LTRIM(s)
+RTRIM(s)
+LTRIM(s, 'ah ')
+RTRIM(s, 'ao')
+BTRIM(s)
+BTRIM(s, 'ha')
+POSITION('a' IN s)
+POSITION('' IN s)
+POSITION('😀' IN s)
+POSITION('a' IN CAST(NULL AS STRING))
+LOCATE('a', s)
+LOCATE('a', s, 2)
+LOCATE('a', s, 0)
+LOCATE('a', s, -1)
+LOCATE('', s, 3)
+INSTR(s, 'a')
+INSTR(s, 'a', 2)
+INSTR(s, 'a', -1)
+INSTR(s, 'a', 1, 2)
+REPLACE(s, 'a', 'bb')
+REPLACE(s, '', 'x')
+REPLACE(s, 'a', '')
+TRANSLATE(s, 'ae', 'x')
+TRANSLATE(s, '', 'x')
+TRANSLATE(s, 'aa', 'xy')
+OVERLAY(s PLACING 'ZZ' FROM 2)
+OVERLAY(s PLACING 'ZZ' FROM 2 FOR 0)
+OVERLAY(s PLACING 'ZZ' FROM 0)
+OVERLAY(s PLACING 'ZZ' FROM 100)
+OVERLAY(s PLACING 'ZZ' FROM 2 FOR -1)
+OVERLAY(s PLACING '' FROM 1 FOR 2)
+CONCAT(s, n)
+CONCAT(s, NULL)
+CONCAT_WS(',', s, n, c)
+CONCAT_WS(s, 'a', 'b')
+CONCAT_WS(',', CAST(NULL AS STRING))
+s || n
+s || i
+SPLIT(s, ',')
+SPLIT(s, '')
+SPLIT(s, 'a')
+SPLIT(s, '.')
+SPLIT_INDEX(s, ',', 0)
+SPLIT_INDEX(s, ',', 2)
+SPLIT_INDEX(s, ',', -1)
+SPLIT_INDEX(s, 'a', 1)
+SPLIT_INDEX(s, '.', 1)
+SPLIT_INDEX(s, '', 1)
+STR_TO_MAP(s)
+STR_TO_MAP(s, ',', 'b')
+STR_TO_MAP('a=1,,b', ',', '=')
+STR_TO_MAP('a.1|b.2', '\|', '\.')
+ASCII(s)
+CHR(i)
+CHR(255)
+CHR(256)
+CHR(128512)
+ELT(i, s, n)
+ELT(0, s, n)
+ELT(1, s)
+STARTSWITH(s, 'a')
+STARTSWITH(s, '')
+ENDSWITH(s, n)
+ENDSWITH(s, '')
+s LIKE '%a%'
+s LIKE 'a_'
+s LIKE '_%'
+s LIKE ''
+s LIKE '%'
+s LIKE '%\_%' ESCAPE '\'
+s LIKE '%!%%' ESCAPE '!'
+s LIKE '%\\%'
+s LIKE '%\%'
+s LIKE 'a.b*c'
+s LIKE '😀_😀_'
+s LIKE '__a__b'
+s LIKE s
+s LIKE n
+s NOT LIKE '%o%'
+s LIKE CAST(NULL AS STRING)
+'a%b' LIKE 'a!%b' ESCAPE '!'
+'axb' LIKE 'a!%b' ESCAPE '!'
+'a' LIKE 'a!' ESCAPE '!'
+'a!b' LIKE 'a!b' ESCAPE '!'
+'a!b' LIKE 'a!!b' ESCAPE '!'
+'a
+b' LIKE 'a_b'
+'a
+b' LIKE 'a%'
+s SIMILAR TO '[a-z]+'
+s SIMILAR TO '%(a|o)%'
+s SIMILAR TO '_{3}'
+s SIMILAR TO 'a.b*c'
+s NOT SIMILAR TO '%a'
+s SIMILAR TO 'a+'
+s SIMILAR TO '[^h]%'
+s SIMILAR TO '[[:ALPHA:]]*'
+'abc' SIMILAR TO 'a\%c' ESCAPE '\'
+'a-c' SIMILAR TO 'a-c'
+'a^' SIMILAR TO 'a^'
+'a$' SIMILAR TO 'a$'
+REGEXP(s, 'a')
+REGEXP(s, '^a+$')
+REGEXP(s, '')
+REGEXP(s, '\p{L}+')
+REGEXP(s, '(')
+REGEXP(s, CAST(NULL AS STRING))
+REGEXP_REPLACE(s, 'a', 'X')
+REGEXP_REPLACE(s, '(a)', '[$1]')
+REGEXP_REPLACE(s, '', '-')
+REGEXP_REPLACE(s, '(?<q>[aeo])', '${q}${q}')
+REGEXP_REPLACE(s, 'a', '\$')
+REGEXP_REPLACE(s, 'a', '$')
+REGEXP_REPLACE(s, 'a', '$9')
+REGEXP_REPLACE(s, '[', 'x')
+REGEXP_REPLACE(s, '\s', '_')
+REGEXP_REPLACE(s, '\w', 'w')
+REGEXP_REPLACE(s, '\b', '|')
+REGEXP_REPLACE(s, '(?i)A', 'x')
+REGEXP_REPLACE(s, 'a++', 'x')
+REGEXP_REPLACE(s, '[a-z&&[^aeiou]]', '#')
+REGEXP_REPLACE(s, '\Qa.b\E', 'Q')
+REGEXP_REPLACE(s, '\x61', 'x')
+REGEXP_REPLACE(s, '\u0061', 'x')
+REGEXP_REPLACE(s, '\p{Lu}', 'U')
+REGEXP_REPLACE(s, '\p{Punct}', 'P')
+REGEXP_REPLACE(s, '\p{Alpha}', 'A')
+REGEXP_REPLACE(s, '\h', 'h')
+REGEXP_REPLACE(s, '\R', 'R')
+REGEXP_REPLACE(s, '.$', 'end')
+REGEXP_REPLACE(s, '\d', '')
+REGEXP_REPLACE(s, '(?<=a)[a-z ]', '<')
+REGEXP_REPLACE('aaa', 'a{2}', 'b')
+REGEXP_EXTRACT(s, '([a-z]+)')
+REGEXP_EXTRACT(s, '([a-z])([a-z])', 1)
+REGEXP_EXTRACT(s, '([a-z])([a-z])', 2)
+REGEXP_EXTRACT(s, '([a-z])([a-z])', 3)
+REGEXP_EXTRACT(s, '([a-z])([a-z])', -1)
+REGEXP_EXTRACT(s, '(a)|(o)', 2)
+REGEXP_EXTRACT(s, '(', 1)
+REGEXP_EXTRACT_ALL(s, '[a-z]+', 0)
+REGEXP_EXTRACT_ALL(s, '([a-z])([a-z])')
+REGEXP_EXTRACT_ALL(s, '([a-z])([a-z])', 2)
+REGEXP_EXTRACT_ALL(s, '(a)|(o)', 2)
+REGEXP_EXTRACT_ALL(s, '([a-z])', 2)
+REGEXP_COUNT(s, 'a')
+REGEXP_COUNT(s, '')
+REGEXP_COUNT(s, 'aa')
+REGEXP_COUNT(s, '[')
+REGEXP_INSTR(s, 'a')
+REGEXP_INSTR(s, 'b|B')
+REGEXP_INSTR(s, 'zz')
+REGEXP_SUBSTR(s, '[aeo]+')
+REGEXP_SUBSTR(s, 'zz')
+TO_BASE64(s)
+FROM_BASE64(s)
+FROM_BASE64('YQ')
+FROM_BASE64('!!')
+TO_BASE64(y)
+URL_ENCODE(s)
+URL_DECODE(s)
+URL_DECODE('%E4')
+URL_DECODE('%')
+URL_ENCODE('a*-._~ +')
+PARSE_URL(s, 'HOST')
+PARSE_URL('http://a.b:80/p/q;r?x=1&y&x=2#f', 'PATH')
+PARSE_URL('http://a.b:80/p/q;r?x=1&y&x=2#f', 'QUERY', 'x')
+PARSE_URL('http://a.b:80/p/q;r?x=1&y&x=2#f', 'QUERY', 'y')
+PARSE_URL('http://a.b:80/p/q;r?x=1&y&x=2#f', 'REF')
+PARSE_URL('http://a.b:80/p/q;r?x=1&y&x=2#f', 'PROTOCOL')
+PARSE_URL('http://a.b', 'PATH')
+PARSE_URL('http://a.b', 'QUERY')
+PARSE_URL('http://a.b', 'host')
+PARSE_URL('http://a.b?x=1', 'FILE')
+MD5(s)
+MD5(CAST(NULL AS STRING))
+SHA1(s)
+SHA256(n)
+SHA512(s)
+SHA2(s, 224)
+SHA2(s, i)
+SHA2('a', 128)
+IS_ALPHA(s)
+IS_DIGIT(n)
+IS_DECIMAL(n)
+INET_ATON(s)
+INET_ATON('127.0.0.1')
+INET_ATON('127.1')
+INET_ATON('256.0.0.1')
+INET_NTOA(l)
+INET_NTOA(4294967295)
+INET_NTOA(-1)
+PRINTF('%d|%5d|%-5d|%05d', i, i, i, i)
+PRINTF('%x %X %o', l, l, l)
+PRINTF('%.2f %e %g', d, d, d)
+PRINTF('%s %10s %-10s|', s, s, s)
+PRINTF('%,d', l)
+PRINTF('%d', d)
+PRINTF('%b %c %%', b, i)
+PRINTF('%q', i)
+PRINTF('%s')
+ENCODE(s, 'UTF-8')
+ENCODE(s, 'US-ASCII')
+ENCODE(s, 'ISO-8859-1')
+DECODE(y, 'UTF-8')
+DECODE(y, 'ISO-8859-1')
+DECODE(y, 'US-ASCII')
+DECODE(y, 'nothing')
+DECODE(ENCODE(s, 'UTF-16'), 'UTF-16')
+JSON_QUOTE(s)
+JSON_UNQUOTE(s)
+JSON_UNQUOTE('"a\u0041\n"')
+JSON_UNQUOTE('"a')
+s < 'a'
+s > 'Z'
+s = 'hello '
+s < n
+'a' = 'a '
+CAST('a' AS CHAR(3)) = 'a'
+CAST('a' AS CHAR(3)) = 'a  '
+CAST('a' AS CHAR(3)) = CAST('a' AS CHAR(5))
+CAST(s AS CHAR(3))
+CAST(s AS CHAR(8))
+CAST(s AS CHAR(8)) = s
+CAST(s AS VARCHAR(2))
+CHAR_LENGTH(CAST(s AS CHAR(8)))
+CAST(s AS CHAR(6)) || '|'
+CONCAT(CAST(s AS CHAR(6)), '|')
+CAST(CAST(s AS CHAR(3)) AS STRING)
+CAST(i AS CHAR(3))
+CAST(i AS VARCHAR(3))
+CAST(b AS CHAR(2))
+CAST(b AS VARCHAR(2))
+CAST(da AS CHAR(4))
+CAST(d AS CHAR(4))
+CAST(s AS BINARY(3))
+CAST(s AS VARBINARY(3))
+CAST(s AS BYTES)
+CAST(y AS STRING)
+CAST(y AS BINARY(3))
+CAST(y AS VARBINARY(2))
+CAST(y AS CHAR(3))
+y = X'00ff'
+X'00' < X'ff'
+y < X'61'
+HEX(CAST(y AS STRING))
+'it''s' || U&'\00e4'
+CHAR_LENGTH('')
+CHAR_LENGTH('😀')
+'ä' < 'z'
+'😀' > '￿'
+"""
+
+TIMES = r"""
+EXTRACT(YEAR FROM da)
+EXTRACT(MONTH FROM da)
+EXTRACT(DAY FROM da)
+EXTRACT(WEEK FROM da)
+EXTRACT(DOW FROM da)
+EXTRACT(ISODOW FROM da)
+EXTRACT(DOY FROM da)
+EXTRACT(QUARTER FROM da)
+EXTRACT(CENTURY FROM da)
+EXTRACT(DECADE FROM da)
+EXTRACT(MILLENNIUM FROM da)
+EXTRACT(ISOYEAR FROM da)
+EXTRACT(EPOCH FROM da)
+EXTRACT(YEAR FROM ts3)
+EXTRACT(HOUR FROM ts3)
+EXTRACT(MINUTE FROM ts3)
+EXTRACT(SECOND FROM ts3)
+EXTRACT(SECOND FROM ts6)
+EXTRACT(MILLISECOND FROM ts3)
+EXTRACT(MILLISECOND FROM ts6)
+EXTRACT(MICROSECOND FROM ts6)
+EXTRACT(NANOSECOND FROM ts6)
+EXTRACT(EPOCH FROM ts3)
+EXTRACT(HOUR FROM t)
+EXTRACT(MINUTE FROM t)
+EXTRACT(SECOND FROM t)
+EXTRACT(YEAR FROM lz)
+EXTRACT(DAY FROM lz)
+EXTRACT(HOUR FROM lz)
+EXTRACT(EPOCH FROM lz)
+EXTRACT(MILLISECOND FROM lz)
+YEAR(da)
+QUARTER(ts3)
+MONTH(lz)
+WEEK(da)
+DAYOFYEAR(ts3)
+DAYOFMONTH(da)
+DAYOFWEEK(da)
+HOUR(lz)
+MINUTE(ts3)
+SECOND(t)
+FLOOR(da TO MONTH)
+FLOOR(da TO YEAR)
+FLOOR(da TO QUARTER)
+FLOOR(da TO WEEK)
+FLOOR(da TO DAY)
+FLOOR(da TO DECADE)
+FLOOR(da TO CENTURY)
+FLOOR(da TO MILLENNIUM)
+CEIL(da TO MONTH)
+CEIL(da TO YEAR)
+CEIL(da TO WEEK)
+CEIL(da TO QUARTER)
+FLOOR(ts3 TO SECOND)
+FLOOR(ts3 TO MINUTE)
+FLOOR(ts3 TO HOUR)
+FLOOR(ts3 TO DAY)
+FLOOR(ts3 TO WEEK)
+FLOOR(ts3 TO MONTH)
+FLOOR(ts3 TO QUARTER)
+FLOOR(ts3 TO YEAR)
+FLOOR(ts3 TO MILLISECOND)
+FLOOR(ts6 TO SECOND)
+FLOOR(ts6 TO MILLISECOND)
+FLOOR(ts0 TO HOUR)
+CEIL(ts3 TO SECOND)
+CEIL(ts3 TO HOUR)
+CEIL(ts3 TO DAY)
+CEIL(ts3 TO MONTH)
+CEIL(ts3 TO YEAR)
+CEIL(ts6 TO SECOND)
+CEIL(ts6 TO DAY)
+FLOOR(lz TO DAY)
+FLOOR(lz TO HOUR)
+FLOOR(lz TO MONTH)
+CEIL(lz TO DAY)
+CEIL(lz TO YEAR)
+FLOOR(t TO HOUR)
+CEIL(t TO MINUTE)
+da + INTERVAL '1' DAY
+da - INTERVAL '1' MONTH
+da + INTERVAL '1' YEAR
+da + INTERVAL '25' HOUR
+da + INTERVAL '13' MONTH
+ts3 + INTERVAL '1' MONTH
+ts3 - INTERVAL '1' YEAR
+ts3 + INTERVAL '1.5' SECOND
+ts3 + INTERVAL '0.001' SECOND
+ts6 + INTERVAL '0.001' SECOND
+ts6 - INTERVAL '1 02:03:04.567' DAY TO SECOND
+ts0 + INTERVAL '1' SECOND
+lz + INTERVAL '1' DAY
+lz + INTERVAL '1' MONTH
+lz + INTERVAL '24' HOUR
+lz - INTERVAL '1' SECOND
+t + INTERVAL '1' HOUR
+t - INTERVAL '13' HOUR
+t + INTERVAL '25' HOUR
+da + i * INTERVAL '1' DAY
+ts3 + ti * INTERVAL '1' DAY
+ts3 + ti * INTERVAL '1' MONTH
+INTERVAL '1' DAY * 3
+INTERVAL '7' DAY / 2
+INTERVAL '1' DAY + INTERVAL '1' HOUR
+INTERVAL '1' YEAR - INTERVAL '1' MONTH
+-INTERVAL '1' DAY
+INTERVAL '-1 02' DAY TO HOUR
+INTERVAL -'1' DAY
+INTERVAL '1' DAY > INTERVAL '23' HOUR
+INTERVAL '12' MONTH = INTERVAL '1' YEAR
+INTERVAL '100' DAY(3)
+INTERVAL '1-11' YEAR TO MONTH
+INTERVAL '99:59:59.999' HOUR TO SECOND
+INTERVAL '1' WEEK
+INTERVAL '1' QUARTER
+(ts3 - TIMESTAMP '2024-01-01 00:00:00') DAY TO SECOND
+(da - DATE '2024-01-01') DAY
+(da - DATE '2024-01-01') MONTH
+(t - TIME '10:00:00') SECOND
+(ts3 - ts6) SECOND
+TIMESTAMPADD(SECOND, 1, ts3)
+TIMESTAMPADD(MINUTE, -1, ts6)
+TIMESTAMPADD(HOUR, 1, lz)
+TIMESTAMPADD(DAY, 1, lz)
+TIMESTAMPADD(MONTH, 1, da)
+TIMESTAMPADD(MONTH, -1, ts3)
+TIMESTAMPADD(QUARTER, 1, da)
+TIMESTAMPADD(YEAR, 1, da)
+TIMESTAMPADD(YEAR, -4, ts3)
+TIMESTAMPADD(WEEK, ti, da)
+TIMESTAMPADD(HOUR, 1, da)
+TIMESTAMPADD(SECOND, 1, t)
+TIMESTAMPADD(DAY, CAST(NULL AS INT), ts3)
+TIMESTAMPDIFF(SECOND, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(MINUTE, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(HOUR, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(DAY, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(WEEK, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(MONTH, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(QUARTER, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(YEAR, ts3, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(MONTH, da, DATE '2024-02-29')
+TIMESTAMPDIFF(DAY, da, DATE '2024-02-29')
+TIMESTAMPDIFF(DAY, lz, TO_TIMESTAMP_LTZ(0, 3))
+TIMESTAMPDIFF(HOUR, lz, TO_TIMESTAMP_LTZ(1710054000000, 3))
+TIMESTAMPDIFF(MONTH, lz, TO_TIMESTAMP_LTZ(0, 3))
+TIMESTAMPDIFF(DAY, da, ts3)
+TIMESTAMPDIFF(SECOND, ts6, ts3)
+DATE_FORMAT(ts3, 'yyyy-MM-dd HH:mm:ss.SSS')
+DATE_FORMAT(ts3, 'yy M d h a k K')
+DATE_FORMAT(ts3, 'D E EEEE MMM MMMM')
+DATE_FORMAT(ts3, 'e c w W F')
+DATE_FORMAT(ts3, 'Y-ww')
+DATE_FORMAT(ts3, 'q Q QQQ')
+DATE_FORMAT(ts3, 'uuuu G')
+DATE_FORMAT(ts3, '''at'' HH')
+DATE_FORMAT(ts3, 'S SS SSSS')
+DATE_FORMAT(ts3, 'n N A')
+DATE_FORMAT(ts3, 'VV z')
+DATE_FORMAT(ts3, 'b')
+DATE_FORMAT(ts3, '')
+DATE_FORMAT(ts6, 'HH:mm:ss.SSSSSS')
+DATE_FORMAT(lz, 'yyyy-MM-dd HH:mm:ss')
+DATE_FORMAT(c, 'yyyyMMdd')
+DATE_FORMAT(c, 'HH:mm:ss.SSS')
+DATE_FORMAT(ts3, CAST(NULL AS STRING))
+TO_DATE(c)
+TO_DATE(c, 'yyyy-MM-dd')
+TO_DATE(c, 'yyyy-M-d')
+TO_DATE('20240229', 'yyyyMMdd')
+TO_DATE('02/29/24', 'MM/dd/yy')
+TO_DATE('2024-060', 'yyyy-DDD')
+TO_DATE('29 Feb 2024', 'dd MMM yyyy')
+TO_TIMESTAMP(c)
+TO_TIMESTAMP(c, 'yyyy-MM-dd')
+TO_TIMESTAMP(c, 'yyyy-MM-dd HH:mm')
+TO_TIMESTAMP(c, 'yyyy-MM-dd HH:mm:ss.SSS')
+TO_TIMESTAMP('2024-02-29 10:11:12 PM', 'yyyy-MM-dd hh:mm:ss a')
+TO_TIMESTAMP('2024-02-29 22', 'yyyy-MM-dd hh')
+TO_TIMESTAMP('2024-02-29T10:11:12Z')
+TO_TIMESTAMP('2024-02-29T10:11:12.1', 'yyyy-MM-dd''T''HH:mm:ss.S')
+TO_TIMESTAMP_LTZ(l, 3)
+TO_TIMESTAMP_LTZ(i, 0)
+TO_TIMESTAMP_LTZ(d, 3)
+TO_TIMESTAMP_LTZ(m, 3)
+TO_TIMESTAMP_LTZ(c)
+TO_TIMESTAMP_LTZ(c, 'yyyy-MM-dd HH:mm:ss')
+TO_TIMESTAMP_LTZ('2024-02-29 10:11:12', 'yyyy-MM-dd HH:mm:ss', 'Asia/Tokyo')
+TO_TIMESTAMP_LTZ(i)
+TO_TIMESTAMP_LTZ(1, 9)
+UNIX_TIMESTAMP(c)
+UNIX_TIMESTAMP(c, 'yyyy-MM-dd')
+UNIX_TIMESTAMP(c, 'yyyy-MM-dd HH:mm')
+UNIX_TIMESTAMP(CAST(ts0 AS STRING))
+FROM_UNIXTIME(i)
+FROM_UNIXTIME(l)
+FROM_UNIXTIME(i, 'yyyy-MM-dd''T''HH')
+FROM_UNIXTIME(i, 'EEE D')
+CONVERT_TZ(c, 'UTC', 'America/New_York')
+CONVERT_TZ(c, 'America/New_York', 'Asia/Kolkata')
+CONVERT_TZ('2024-03-10 02:30:00', 'America/New_York', 'UTC')
+CONVERT_TZ('2024-11-03 01:30:00', 'America/New_York', 'UTC')
+CONVERT_TZ('2024-01-01 00:00:00', 'GMT+8', 'UTC')
+CONVERT_TZ('2024-01-01 00:00:00', 'nowhere', 'UTC')
+CONVERT_TZ('2024-01-01 00:00:00', 'PST', 'UTC')
+(ts3, INTERVAL '1' DAY) OVERLAPS (ts6, ts6)
+(da, da) OVERLAPS (DATE '2024-01-01', DATE '2024-12-31')
+(t, INTERVAL '1' HOUR) OVERLAPS (TIME '23:30:00', INTERVAL '2' HOUR)
+ts3 = ts6
+ts3 < ts6
+ts0 = ts3
+ts3 > da
+ts3 = c
+da = c
+da > '2024-01-01'
+da = ts0
+t > TIME '12:00:00'
+lz > TO_TIMESTAMP_LTZ(0, 3)
+lz = ts3
+lz > TIMESTAMP '2024-01-01 00:00:00'
+ts3 BETWEEN TIMESTAMP '2000-01-01 00:00:00' AND TIMESTAMP '2024-12-31 00:00:00'
+TIMESTAMP '2024-02-29 10:11:12.1234567'
+TIMESTAMP '2024-02-29 10:11:12.123456789'
+TIMESTAMP '2024-02-30 00:00:00'
+DATE '2024-02-30'
+TIME '24:00:00'
+TIME '10:11:12.5'
+TIMESTAMP '2024-02-29'
+CAST(ts6 AS TIMESTAMP(0))
+CAST(ts6 AS TIMESTAMP(1))
+CAST(ts6 AS TIMESTAMP(3))
+CAST(ts3 AS TIMESTAMP(6))
+CAST(ts3 AS TIMESTAMP(9))
+CAST(ts6 AS TIMESTAMP_LTZ(3))
+CAST(ts3 AS TIMESTAMP_LTZ(0))
+CAST(lz AS TIMESTAMP(3))
+CAST(lz AS TIMESTAMP(0))
+CAST(CAST(lz AS TIMESTAMP(3)) AS TIMESTAMP_LTZ(3)) = lz
+CAST(lz AS DATE)
+CAST(lz AS TIME)
+CAST(ts6 AS TIME(3))
+CAST(ts6 AS TIME)
+CAST(t AS TIMESTAMP(3))
+CAST(da AS TIMESTAMP_LTZ(3))
+CAST('12:30:45.9' AS TIME)
+CAST('12:30:45.9' AS TIME(1))
+CAST(c AS TIMESTAMP(0))
+CAST(c AS TIMESTAMP(3))
+CAST(c AS DATE)
+CAST('2024-02-29 10:11:12.9999' AS TIMESTAMP(3))
+CAST(INTERVAL '1' DAY AS STRING)
+CAST(INTERVAL '90' MINUTE AS STRING)
+CAST(INTERVAL '5' DAY AS BIGINT)
+CAST(INTERVAL '5' MONTH AS INT)
+CAST(5 AS INTERVAL DAY)
+CAST('5' AS INTERVAL DAY)
+CAST(i AS TIMESTAMP(3))
+CAST(ts3 AS BIGINT)
+CAST(da AS INT)
+CAST(t AS STRING)
+CEIL(TIMESTAMP '2024-02-29 10:11:12.5' TO MINUTE)
+QUARTER(DATE '0001-01-01')
+SOURCE_WATERMARK()
+"""
+
+JSON = r"""
+j IS JSON
+j IS JSON VALUE
+j IS JSON OBJECT
+j IS JSON ARRAY
+j IS JSON SCALAR
+j IS NOT JSON
+JSON_VALUE(j, '$.a')
+JSON_VALUE(j, '$')
+JSON_VALUE(j, '$.b')
+JSON_VALUE(j, '$.b[0]')
+JSON_VALUE(j, '$.b[1]' RETURNING INTEGER)
+JSON_VALUE(j, '$.a' RETURNING INTEGER)
+JSON_VALUE(j, '$.a' RETURNING DOUBLE)
+JSON_VALUE(j, '$.a' RETURNING BOOLEAN)
+JSON_VALUE(j, '$.a' RETURNING STRING DEFAULT 'none' ON EMPTY)
+JSON_VALUE(j, '$.a' DEFAULT 'e' ON EMPTY DEFAULT 'x' ON ERROR)
+JSON_VALUE(j, 'strict $.a' DEFAULT 'e' ON EMPTY DEFAULT 'x' ON ERROR)
+JSON_VALUE(j, 'lax $.a.b.c')
+JSON_VALUE(j, '$[1]')
+JSON_VALUE(j, 'lax $[0]')
+JSON_VALUE(j, '$["d e"]')
+JSON_VALUE(j, '$.*')
+JSON_VALUE(j, '$..c')
+JSON_VALUE(j, 'strict $.a' ERROR ON ERROR)
+JSON_VALUE(j, 'a')
+JSON_QUERY(j, '$')
+JSON_QUERY(j, '$.a')
+JSON_QUERY(j, '$.b')
+JSON_QUERY(j, '$.b[*]')
+JSON_QUERY(j, '$.b[*]' WITH WRAPPER)
+JSON_QUERY(j, '$.a' WITH UNCONDITIONAL WRAPPER)
+JSON_QUERY(j, '$.b' WITH CONDITIONAL WRAPPER)
+JSON_QUERY(j, '$.a' EMPTY OBJECT ON ERROR)
+JSON_QUERY(j, '$.z' EMPTY ARRAY ON EMPTY)
+JSON_QUERY(j, 'strict $.z' EMPTY ARRAY ON ERROR)
+JSON_QUERY(j, '$.b' RETURNING ARRAY<STRING>)
+JSON_EXISTS(j, '$.a')
+JSON_EXISTS(j, 'strict $.a')
+JSON_EXISTS(j, 'strict $.a' TRUE ON ERROR)
+JSON_EXISTS(j, 'strict $.a' UNKNOWN ON ERROR)
+JSON_EXISTS(j, '$.b[2].c')
+JSON_EXISTS(j, '$.b[5]')
+JSON_EXISTS(j, '$.b[?(@ > 1)]')
+JSON_OBJECT('s' VALUE s, 'i' VALUE i)
+JSON_OBJECT('s' VALUE s ABSENT ON NULL)
+JSON_OBJECT('d' VALUE d, 'f' VALUE f)
+JSON_OBJECT('m' VALUE m, 'w' VALUE w)
+JSON_OBJECT('t' VALUE ts3, 'da' VALUE da)
+JSON_OBJECT('b' VALUE b, 'l' VALUE l)
+JSON_OBJECT('a' VALUE a)
+JSON_OBJECT('k' VALUE k)
+JSON_OBJECT('r' VALUE r)
+JSON_OBJECT('y' VALUE y)
+JSON_OBJECT('j' VALUE JSON(j))
+JSON_OBJECT(s VALUE 1)
+JSON_OBJECT()
+JSON_ARRAY(s, i)
+JSON_ARRAY(s, i NULL ON NULL)
+JSON_ARRAY(d, m, b)
+JSON_ARRAY(JSON_OBJECT('a' VALUE i))
+JSON_STRING(s)
+JSON_STRING(d)
+JSON_STRING(f)
+JSON_STRING(m)
+JSON_STRING(w)
+JSON_STRING(ts6)
+JSON_STRING(lz)
+JSON_STRING(da)
+JSON_STRING(t)
+JSON_STRING(a)
+JSON_STRING(x)
+JSON_STRING(k)
+JSON_STRING(r)
+JSON_STRING(y)
+JSON_STRING(b)
+JSON_STRING(PARSE_JSON('{"a": [1, 2.5, "x", null]}'))
+JSON_STRING(TRY_PARSE_JSON(j))
+"""
+
+COLLECTIONS = r"""
+CARDINALITY(a)
+CARDINALITY(k)
+a[1]
+a[3]
+a[i]
+x[2]
+k['a']
+k[s]
+r.x
+r.y
+v.r.x + 1
+ELEMENT(a)
+ELEMENT(ARRAY[i])
+ARRAY[i, 1, NULL]
+ARRAY[m, 1]
+ARRAY[d, i]
+ARRAY['a', s]
+MAP['a', i, 'b', NULL]
+MAP[s, i]
+MAP[1, 'a', 1, 'b']
+ROW(i, s)
+ROW(i, s, NULL)
+(i, s) = (7, 'aaa')
+ROW(i, b) = ROW(ti, TRUE)
+ROW(i, s) <> ROW(1, 'x')
+a = ARRAY[1, 2, 3]
+a = a
+a <> ARRAY[5]
+k = MAP['b', 5]
+r = ROW(1, 'a')
+ROW(1, NULL) = ROW(1, NULL)
+ARRAY[1, NULL] = ARRAY[1, NULL]
+a IS NULL
+r IS NULL
+r.x IS NULL
+ROW(NULL, NULL) IS NULL
+ARRAY_APPEND(a, 9)
+ARRAY_APPEND(a, NULL)
+ARRAY_PREPEND(a, i)
+ARRAY_CONCAT(a, a)
+ARRAY_CONCAT(a, ARRAY[i])
+ARRAY_CONTAINS(a, 1)
+ARRAY_CONTAINS(a, NULL)
+ARRAY_CONTAINS(a, i)
+ARRAY_CONTAINS(x, 'a')
+ARRAY_DISTINCT(a)
+ARRAY_DISTINCT(x)
+ARRAY_DISTINCT(ARRAY[NULL, NULL, 1])
+ARRAY_EXCEPT(a, ARRAY[1])
+ARRAY_EXCEPT(ARRAY[1, NULL, 1, 2], a)
+ARRAY_INTERSECT(a, ARRAY[1, NULL])
+ARRAY_UNION(a, ARRAY[1, NULL])
+ARRAY_JOIN(x, ',')
+ARRAY_JOIN(x, ',', 'null')
+ARRAY_JOIN(x, '')
+ARRAY_MAX(a)
+ARRAY_MIN(a)
+ARRAY_MAX(x)
+ARRAY_MIN(x)
+ARRAY_POSITION(a, 1)
+ARRAY_POSITION(a, NULL)
+ARRAY_REMOVE(a, 1)
+ARRAY_REMOVE(a, NULL)
+ARRAY_REVERSE(a)
+ARRAY_REVERSE(x)
+ARRAY_SLICE(a, 1, 2)
+ARRAY_SLICE(a, 0, 2)
+ARRAY_SLICE(a, -2, -1)
+ARRAY_SLICE(a, 2)
+ARRAY_SLICE(a, 3, 1)
+ARRAY_SLICE(a, -100, 100)
+ARRAY_SORT(a)
+ARRAY_SORT(a, FALSE)
+ARRAY_SORT(a, TRUE, FALSE)
+ARRAY_SORT(a, FALSE, FALSE)
+ARRAY_SORT(x)
+ARRAY_SORT(x, CAST(NULL AS BOOLEAN))
+MAP_KEYS(k)
+MAP_VALUES(k)
+MAP_ENTRIES(k)
+MAP_UNION(k, MAP['a', 9])
+MAP_UNION(k, CAST(NULL AS MAP<STRING, INT>))
+MAP_FROM_ARRAYS(x, x)
+MAP_FROM_ARRAYS(ARRAY['a', 'a'], ARRAY[1, 2])
+MAP_FROM_ARRAYS(ARRAY['a'], ARRAY[1, 2])
+CAST(a AS ARRAY<STRING>)
+CAST(a AS ARRAY<BIGINT>)
+CAST(a AS ARRAY<TINYINT>)
+CAST(a AS STRING)
+CAST(x AS STRING)
+CAST(k AS STRING)
+CAST(k AS MAP<STRING, STRING>)
+CAST(r AS STRING)
+CAST(r AS ROW<x BIGINT, y CHAR(2)>)
+CAST(r AS ROW<x STRING>)
+CAST(x AS ARRAY<INT>)
+TRY_CAST(x AS ARRAY<INT>)
+CAST(ROW(d, m, b, ts3) AS STRING)
+CAST(ARRAY[d] AS STRING)
+CAST(ARRAY[ts3] AS STRING)
+CAST(MAP[da, b] AS STRING)
+CAST(ARRAY[ARRAY[i], NULL] AS STRING)
+TYPEOF(a)
+TYPEOF(k)
+TYPEOF(r)
+TYPEOF(i + l)
+TYPEOF(m * m)
+TYPEOF(m / w)
+TYPEOF(w + m)
+TYPEOF(ti + si)
+TYPEOF(f + d)
+TYPEOF(m + f)
+TYPEOF(m + d)
+TYPEOF(l + f)
+TYPEOF(i + f)
+TYPEOF(m % 3)
+TYPEOF(CEIL(m))
+TYPEOF(ROUND(m, 1))
+TYPEOF(TRUNCATE(w, 2))
+TYPEOF(s || 'a')
+TYPEOF(CAST(s AS CHAR(3)) || 'ab')
+TYPEOF(CONCAT('a', 'bc'))
+TYPEOF(ts3 + INTERVAL '1' SECOND)
+TYPEOF(ts3 - ts6)
+TYPEOF(INTERVAL '1' DAY)
+TYPEOF(da + INTERVAL '1' HOUR)
+TYPEOF(CASE WHEN b THEN i ELSE m END)
+TYPEOF(CASE WHEN b THEN 'a' ELSE s END)
+TYPEOF(COALESCE(i, m, d))
+TYPEOF(GREATEST(i, d))
+TYPEOF(LOCALTIMESTAMP)
+TYPEOF(CURRENT_TIMESTAMP)
+TYPEOF(ARRAY[i, l])
+TYPEOF(ARRAY['a', 'bcd'])
+TYPEOF(MAP['a', 1.5])
+TYPEOF(ROW(i, 'a'))
+TYPEOF(MOD(l, i))
+TYPEOF(MOD(i, l))
+TYPEOF(SUBSTRING('abc', 1))
+TYPEOF(FLOOR(ts6 TO DAY))
+TYPEOF(POWER(i, 2))
+TYPEOF(EXTRACT(SECOND FROM ts3))
+"""
+
+AGGREGATES = r"""
+SUM(i)
+SUM(l)
+SUM(ti)
+SUM(m)
+SUM(w)
+SUM(d)
+SUM(f)
+AVG(i)
+AVG(ti)
+AVG(l)
+AVG(m)
+AVG(w)
+AVG(d)
+AVG(f)
+MIN(s)
+MAX(s)
+MIN(b)
+MAX(b)
+MIN(da)
+MAX(ts6)
+MIN(t)
+MAX(lz)
+MIN(d)
+MAX(f)
+MAX(m)
+COUNT(i)
+COUNT(*)
+COUNT(DISTINCT s)
+COUNT(DISTINCT i, b)
+COUNT(i, b)
+COUNT(r)
+SUM(DISTINCT ti)
+AVG(DISTINCT m)
+STDDEV_POP(i)
+STDDEV_SAMP(d)
+STDDEV(m)
+VAR_POP(ti)
+VAR_SAMP(si)
+VARIANCE(m)
+STDDEV_SAMP(i) FILTER (WHERE id = 1)
+VAR_POP(i) FILTER (WHERE id = 1)
+SUM(i) FILTER (WHERE id < 0)
+AVG(d) FILTER (WHERE id < 0)
+COUNT(i) FILTER (WHERE id < 0)
+COUNT(*) FILTER (WHERE b)
+MIN(i) FILTER (WHERE id > 3)
+SUM(CAST(NULL AS INT))
+MIN(CAST(NULL AS STRING))
+JSON_OBJECTAGG(KEY CAST(id AS STRING) VALUE i)
+JSON_OBJECTAGG(KEY CAST(id AS STRING) VALUE s ABSENT ON NULL)
+PERCENTILE(i, 0.5)
+PERCENTILE(d, 0.25)
+PERCENTILE(ti, ARRAY[0.0, 0.5, 1.0])
+PERCENTILE(m, 0.9)
+SUM(CASE WHEN b THEN 1 ELSE 0 END)
+SUM(m) / COUNT(m)
+SUM(m) * 2
+SUM(i) / 2
+SUM(ti) + SUM(l)
+MAX(ti) - MIN(ti)
+"""
+
+CASTS_TO = (
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL(5, 2)",
+    "DECIMAL(38, 10)",
+    "STRING",
+    "CHAR(4)",
+    "VARCHAR(4)",
+    "BYTES",
+    "BINARY(2)",
+    "DATE",
+    "TIME",
+    "TIMESTAMP(0)",
+    "TIMESTAMP(3)",
+    "TIMESTAMP_LTZ(3)",
+    "ARRAY<STRING>",
+)
+"""Each column is cast to each of these types, with NULL for what fails."""
+
+
+def _lines(text: str) -> list[str]:
+    """Return the expressions; a line without a closed quotation mark goes on."""
+    found: list[str] = []
+    for line in text.strip("\n").split("\n"):
+        if found and found[-1].count("'") % 2:
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
+
+
+def areas() -> dict[str, list[str]]:
+    """Return the expressions by area; those of `aggregates` are over all rows, the others over each."""
+    casts = [f"TRY_CAST({column} AS {kind})" for column, kind in product(COLUMNS, CASTS_TO)]
+    texts = {"numbers": NUMBERS, "texts": TEXTS, "times": TIMES, "json": JSON, "collections": COLLECTIONS}
+    return {area: _lines(text) for area, text in texts.items()} | {
+        "casts": casts,
+        "aggregates": _lines(AGGREGATES),
+    }
