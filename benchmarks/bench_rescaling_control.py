@@ -22,7 +22,7 @@ from firesteel.graph.job_graph import JobGraph, ParallelismBounds
 from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 
-OPTIONS = {
+AUTOSCALER = {
     "job.autoscaler.enabled": "true",
     "job.autoscaler.scaling.enabled": "false",
     "job.autoscaler.metrics.window": "1 s",
@@ -30,8 +30,8 @@ OPTIONS = {
     "job.autoscaler.catch-up.duration": "1 s",
     "job.autoscaler.vertex.max-parallelism": "4000",
     "autoscaler.standalone.control-loop.interval": "100 ms",
-    "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 s",
 }
+RESCALING = {"jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling": "0 s"}
 PROGRESS_S, LOOKS_S = 0.2, 4.0
 _MOST_LOOKED_AT = 1_000
 """With 8,000 slots, the reports that come every 0.2 s alone would take nearly half a core."""
@@ -51,9 +51,7 @@ async def _rescales(slots: int) -> Figures:
     collect_garbage_rarely()
     cluster, graph = SimulatedCluster(), chain_of("bench", 2, slots // 2)
     await cluster.start(slots // SLOTS_PER_TASK_EXECUTOR, SLOTS_PER_TASK_EXECUTOR)
-    graph.configuration |= {
-        key: value for key, value in OPTIONS.items() if "autoscaler." not in key or "adaptive" in key
-    }
+    graph.configuration |= RESCALING
     cluster.data_plane.expect(1)
     await cluster.gateway.submit_job(graph)
     await cluster.data_plane.all_running.wait()
@@ -79,7 +77,7 @@ def looks(slots: int) -> Figures:
 
 async def _looks(slots: int) -> Figures:
     shares = []
-    for options in (OPTIONS, {}):
+    for options in (AUTOSCALER, {}):
         cluster, graph = SimulatedCluster(), chain_of("bench", 2, slots)
         await cluster.start(slots // SLOTS_PER_TASK_EXECUTOR, SLOTS_PER_TASK_EXECUTOR)
         graph.configuration |= options

@@ -74,7 +74,7 @@ class ChangingCluster(FaultyCluster):
         time.sleep(random.uniform(0, 8))
         self.inject(fault)
         _, said = upgrade.communicate(timeout=200)
-        if not self._running():
+        if not self.running():
             # The command says from where the job goes on, and with what.
             print(f"no job runs after exit code {upgrade.returncode}: {said}", file=sys.stderr)
             (savepoint,) = set(re.findall(r"(?:file:)?(/\S*savepoint-\S*[0-9a-f])", said))
@@ -83,9 +83,6 @@ class ChangingCluster(FaultyCluster):
             print(f"exit code {upgrade.returncode}: {said.splitlines()[-3:]}", file=sys.stderr)
         self.slots = 2  # as the program says
         return self.recover()
-
-    def _running(self) -> list[str]:
-        return re.findall("[0-9a-f]{32}", firesteel("list", "-m", self.address).stdout)
 
 
 def was_wrong(change: str, hits: int, seed: int, has_executors: bool) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -196,8 +197,12 @@ class FaultyCluster:
 
     def job_id(self) -> str:
         """Return the id of the one job."""
-        (job_id,) = (word for word in self._list().split() if len(word) == 32)
+        (job_id,) = self.running()
         return job_id
+
+    def running(self) -> list[str]:
+        """Return the ids of the jobs that run."""
+        return re.findall("[0-9a-f]{32}", self._list())
 
     def _list(self) -> str:
         return firesteel("list", "-m", self.address).stdout

@@ -318,16 +318,18 @@ class SlotProcesses:
     async def _watch(self, forker: SlotServer) -> None:
         """Reorder processes that end before they connect; those of a server end with it."""
         async for order in forker.ended_orders():
-            for slot in [one for one in self._slots.values() if one.order == order]:
+            for slot in [one for one in self._unconnected() if one.order == order]:
                 slot.early_ends += 1
                 await self._reorder(slot)
-        for slot in [one for one in self._slots.values() if one.ordered_from is forker]:
+        for slot in [one for one in self._unconnected() if one.ordered_from is forker]:
             await self._reorder(slot)
 
+    def _unconnected(self) -> list[_Slot]:
+        """Return the slots for which a process was ordered that has not connected."""
+        return [slot for slot in self._slots.values() if slot.life.state is SlotState.STARTING]
+
     async def _reorder(self, slot: _Slot) -> None:
-        """Order a process again, if one was ordered that has not connected; give up if that happens again and again."""
-        if slot.life.state is not SlotState.STARTING:
-            return
+        """Order another process in place of one that will not connect; give up if that happens again and again."""
         slot.life.order_failed()
         try:
             if slot.early_ends >= _MOST_EARLY_ENDS:

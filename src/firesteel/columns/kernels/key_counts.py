@@ -7,7 +7,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.segments import count_on, distinct
 
 _LEAST = 10_000
 """Number of keys without rows up to which they are not forgotten."""
@@ -35,16 +35,10 @@ class KeyCounts:
         missing = len(self._numbers) - len(self._counts)
         if missing > 0:
             self._counts = np.append(self._counts, np.zeros(max(missing, len(self._counts)), np.int64))
-        order = np.argsort(numbers, kind="stable")
-        sought, sums = numbers[order], np.cumsum(steps[order])
-        starts = np.flatnonzero(first_of_segments(sought))
-        sizes = np.diff(starts, append=len(sought))
-        sums += np.repeat(self._counts[sought[starts]] - sums[starts] + steps[order][starts], sizes)
-        ended, ends = sought[starts], sums[starts + sizes - 1]
-        self._left += int((ends > 0).sum()) - int((self._counts[ended] > 0).sum())
-        self._counts[ended] = ends
-        after = np.empty(len(order), np.int64)
-        after[order] = sums
+        changed = distinct(numbers)
+        before = int(np.count_nonzero(self._counts[changed]))
+        after = count_on(self._counts, numbers, steps)
+        self._left += int(np.count_nonzero(self._counts[changed])) - before
         return after
 
     def _forget(self) -> None:

@@ -28,6 +28,25 @@ def running_max(values: Array, is_first: Array) -> Array:
     return reached
 
 
+def count_on(counts: Array, numbers: Array, steps: Array) -> Array:
+    """Change counts one after the other, in place, and return the count after each change.
+
+    Args:
+        counts: The counts.
+        numbers: Which count each change is of.
+        steps: By how much it changes.
+    """
+    order = np.argsort(numbers, kind="stable")
+    sought, sums = numbers[order], np.cumsum(steps[order])
+    starts = np.flatnonzero(first_of_segments(sought))
+    sizes = np.diff(starts, append=len(sought))
+    sums += np.repeat(counts[sought[starts]] - sums[starts] + steps[order][starts], sizes)
+    counts[sought[starts]] = sums[starts + sizes - 1]
+    after = np.empty(len(order), np.int64)
+    after[order] = sums
+    return after
+
+
 def bisect_right(values: Array, low: Array, high: Array, sought: Array) -> Array:
     """Return for each search the place behind the values up to the sought one, in its own sorted part of `values`.
 

@@ -16,7 +16,7 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.join_state import CHANGES
 from firesteel.columns.kernels.live_rows import LiveRows, parts_of
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.segments import count_on
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
 PAIRS = 1 << 17
@@ -144,15 +144,5 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
 
     def _recount(self, index: int, numbers: Array, goes: Array) -> tuple[Array, Array]:
         """Count the matches of the other rows of pairs; return which pairs are a first match or end a last one."""
-        other = self._sides[1 - index]
-        order = np.argsort(numbers, kind="stable")
-        sought, steps = numbers[order], np.where(goes[order], -1, 1)
-        starts = np.flatnonzero(first_of_segments(sought))
-        sums = np.cumsum(steps)
-        sizes = np.diff(starts, append=len(sought))
-        after = sums - np.repeat(sums[starts] - steps[starts], sizes) + other.matches[sought]
-        ends = starts + sizes - 1
-        other.matches[sought[ends]] = after[ends]
-        is_gone, is_again = np.empty(len(order), bool), np.empty(len(order), bool)
-        is_gone[order], is_again[order] = (after == 1) & (steps > 0), (after == 0) & (steps < 0)
-        return is_gone, is_again
+        after = count_on(self._sides[1 - index].matches, numbers, np.where(goes, -1, 1))
+        return (after == 1) & ~goes, (after == 0) & goes
