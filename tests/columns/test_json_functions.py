@@ -2,7 +2,8 @@ import pytest
 
 from firesteel.columns.column_types import NullType
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.functions.json_path import json_path, parse_json
+from firesteel.columns.functions.json_path_reader import json_path
+from firesteel.columns.functions.json_values import parse_json
 from firesteel.columns.rex import Call, Literal
 from firesteel.columns.type_text import parse_type, type_text
 from tests.columns.rexes import call, column, lit, run
@@ -99,9 +100,30 @@ def test_constructors():
     assert run(call("JSON_UNQUOTE", lit('"a\\"b"', S))) == ['a"b']
 
 
-def test_unsupported_paths_are_errors():
-    with pytest.raises(FunctionError, match="does not support the JSON path"):
-        json_path("$.a[?(@.b > 1)]")
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("$.a[?(@.b all [1])]", "does not support 'all' in the JSON path .* NONEOF are allowed"),
+        ("$.a[?(@.b ~ 1)]", "does not support '~'"),
+        ("$.a[?(@.b > )]", r"does not support the JSON path .* from '\)\]' on"),
+        ("$.a[?(@.b > 1]", "does not support the JSON path"),
+        ("$.a[?(1)]", "does not support the JSON path"),
+        ("$.a[?]", "does not support the JSON path"),
+        ("$.a.concat('x')", r"does not support concat\(...\) in the JSON path .*; without arguments, length, "),
+        ("$.a.first().b", "does not support what follows a function"),
+        ("$.a[?(@.b in [1 2])]", r"does not support the JSON path .* from '2\]\)\]' on"),
+        ("$..a.length()", "does not support functions of `..`"),
+        ("$.a.length(1)", r"does not support length\(...\)"),
+        ("$.", "does not support the JSON path"),
+        ("$.a b", "does not support the JSON path"),
+    ],
+)
+def test_unsupported_paths_are_errors(path, message):
+    with pytest.raises(FunctionError, match=message):
+        json_path(path)
+
+
+def test_paths_may_leave_the_document_out():
     assert json_path("a.b").find({"a": {"b": 1}}) == 1
     assert json_path("$").find(parse_json("1")) == 1
 

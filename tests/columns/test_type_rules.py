@@ -19,7 +19,6 @@ from firesteel.columns.type_text import parse_type, type_text
         ("CHAR(3); CHAR(3) NOT NULL", "CHAR(3)"),
         ("CHAR(3); STRING", "STRING"),
         ("INT NOT NULL; NULL", "INT"),
-        ("DATE; TIMESTAMP(3)", "TIMESTAMP(3)"),
         ("TIMESTAMP(3); TIMESTAMP_LTZ(6)", "TIMESTAMP_LTZ(6)"),
         ("ARRAY<INT NOT NULL>; ARRAY<BIGINT>", "ARRAY<BIGINT>"),
         ("ROW<`a` INT, `b` CHAR(1)>; ROW<`c` BIGINT, `d` CHAR(2)>", "ROW<`a` BIGINT, `b` VARCHAR(2)>"),

@@ -108,9 +108,9 @@ def test_texts(text, value, cast, printed):
 
 
 def test_json_text():
-    data_type = parse_type("ROW<`b` ARRAY<DECIMAL(3, 1)>, `a` MAP<STRING, BYTES>, `c` DATE>")
-    value = {"b": [Decimal("1.5"), None], "a": [("k", b"x")], "c": date(2024, 1, 2)}
-    assert json_writer(data_type)(value) == '{"a":{"k":"eA=="},"b":[1.5,null],"c":"2024-01-02"}'
+    data_type = parse_type("ROW<`b` ARRAY<DECIMAL(3, 1)>, `a` MAP<STRING, BYTES>, `c` BOOLEAN>")
+    value = {"b": [Decimal("1.5"), None], "a": [("k", b"x")], "c": True}
+    assert json_writer(data_type)(value) == '{"a":{"k":"eA=="},"b":[1.5,null],"c":true}'
 
 
 def test_time_zones():

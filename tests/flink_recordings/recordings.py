@@ -80,6 +80,11 @@ def recorded_values() -> dict[str, dict[str, Any]]:
     return _packed("values/recorded.json.gz")
 
 
+def recorded_argument_types() -> dict[str, dict[str, str]]:
+    """Return by form and arguments of `argument_types` the type, `invalid` or `no code`."""
+    return _packed("argument_types/recorded.json.gz")
+
+
 def recorded_answer(name: str) -> dict[str, Any]:
     """Return a recorded answer of Flink's REST API: request, status and body."""
     return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())

@@ -20,6 +20,19 @@ def random_tables(choose):
     return {"p": _random_rows(choose), "q": sorted(_random_rows(choose), key=lambda row: row[4])}
 
 
+def changes_of(rows, choose):
+    """Return messages of a changelog that leaves rows: some come with other values first, others are deleted again."""
+    found = []
+    for row in rows:
+        number, key, group, value, time = row
+        if choose.random() < 0.2:
+            deleted = (number + 1000, choose.choice([None, 1, 2]), group, value, time)
+            found += [(None, deleted), (deleted, None)]
+        first = (number, choose.choice([key, 1, 2]), choose.choice([group, "a", None]), choose.choice([value, 7]), time)
+        found += [(None, first)] + ([] if first == row else [(first, row)])
+    return found
+
+
 def _random_rows(choose):
     seconds = choose.sample(range(0, 5400, 15), choose.choice([1, 12, 24, 36]))
     rows = [
@@ -91,7 +104,7 @@ class WindowQuery:
         """Return a query."""
         kinds = [self._group, self._group, self._legacy, self._top, self._top_of_groups, self._join, self._semi_join]
         return self._pick(
-            [*kinds, self._over, self._over, self._interval_join, self._first_rows, self._temporal_join]
+            [*kinds, self._over, self._over, self._interval_join, self._first_rows, self._temporal_join, self._cascade]
         )()
 
     def _pick(self, choices):
@@ -229,6 +242,20 @@ class WindowQuery:
         order, key = self._pick(["ts", "ts DESC"]), self._pick(["k", "g", "k, g"])
         number = f"ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {order}) AS n"
         return f"SELECT id, k, g, v FROM (SELECT *, {number} FROM p{self._where()}) AS x WHERE n = 1"
+
+    def _cascade(self):
+        """Return windows of the results of smaller windows."""
+        (inner, outer), key, where = self._pick([(5, 15), (10, 60), (15, 30)]), self._pick(["k", "g"]), self._where()
+        source = self._rows_of("p", ("TUMBLE", inner, 0))
+        calls, above = f"{key}, COUNT(*) AS c, SUM(v) AS s, MAX(id) AS m", f"{key}, SUM(c), SUM(s), MAX(m)"
+        by = f"GROUP BY window_start, window_end, {key}"
+        if not self._is_flink:
+            start = f"time_bucket(INTERVAL '{outer} minutes', window_start) AS b"
+            inner = f"SELECT {start}, {calls} FROM {source}{where} {by}"
+            return f"SELECT b, b + INTERVAL '{outer} minutes', {above} FROM ({inner}) AS x GROUP BY b, {key}"
+        inner = f"SELECT window_time AS t, {calls} FROM {source}{where} {by}, window_time"
+        windows = f"TABLE(TUMBLE(TABLE w, DESCRIPTOR(t), INTERVAL '{outer}' MINUTE))"
+        return f"WITH w AS ({inner}) SELECT window_start, window_end, {above} FROM {windows} {by}"
 
     def _temporal_join(self):
         kind = self._pick(["JOIN", "LEFT JOIN"])

@@ -15,9 +15,10 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
+from firesteel.table.errors import TableException
 from firesteel.testing import run_local
 from tests.table.environments import MINI_BATCH
-from tests.table.random_windows import COLUMNS, DISORDER_MIN, Pattern, WindowQuery, random_tables, windowed
+from tests.table.random_windows import COLUMNS, DISORDER_MIN, Pattern, WindowQuery, changes_of, random_tables, windowed
 from tests.table.test_against_duckdb import STATES, folded, plain
 
 pytestmark = pytest.mark.slow
@@ -38,6 +39,42 @@ def test_random_queries_by_time_give_what_duckdb_gives(name, count, tmp_path):
             continue  # a view of versions is none of BATCH mode
         expected = in_duckdb(tables, other)
         assert in_firesteel(directory, name, text, one) == expected, (one, text, tables)
+
+
+def test_random_queries_by_time_over_changes_are_right_or_refused(tmp_path):
+    """Sessions stay as long as they were when a row of them is deleted, and versions end when they are."""
+    refused = 0
+    for one, tables, directory in cases("updates", 10, tmp_path):
+        query, other = (WindowQuery(one, dialect) for dialect in ("flink", "duckdb"))
+        text = query.query()
+        if "SESSION" in text or "SYSTEM_TIME" in text:
+            continue
+        write_changes(directory, tables, random.Random(one))
+        try:
+            found = in_firesteel(directory, "updates", text, one)
+        except TableException as error:
+            if "doesn't support consuming update" not in str(error):
+                raise
+            refused += 1
+            continue
+        assert found == in_duckdb(tables, other), (one, text, tables)
+    assert refused, "none of the queries needs rows that stay"
+
+
+def write_changes(directory, tables, choose):
+    """Write the tables as changelogs beside their files of rows."""
+    for table, rows in tables.items():
+        (directory / f"{table}-changes").mkdir(exist_ok=True)
+        messages = [
+            {
+                "before": before and dict(zip(COLUMNS, before, strict=True)),
+                "after": after and dict(zip(COLUMNS, after, strict=True)),
+                "op": "c" if before is None else "u" if after else "d",
+            }
+            for before, after in changes_of(rows, choose)
+        ]
+        text = "\n".join(json.dumps(message, default=str) for message in messages)
+        (directory / f"{table}-changes" / "changes.json").write_text(text + "\n")
 
 
 @pytest.mark.parametrize(("name", "count"), [("streaming", 10), ("rescaled", 5)])
@@ -85,8 +122,8 @@ def in_firesteel(directory, name, query, seed):
     options = choose.choice([{}, MINI_BATCH])
     before, after = (choose.randrange(1, 4) for _ in range(2))
     backends = [{"state.backend.type": choose.choice(STATES)} for _ in range(2)]
-    if name == "streaming":
-        job = program(directory, query, "streaming", options | backends[0], before)
+    if name in ("streaming", "updates"):
+        job = program(directory, query, name, options | backends[0], before)
         return folded(run_local(job, batch_elements=3).elements)
     batches = choose.randrange(1, 9)
     with tempfile.TemporaryDirectory() as savepoint:
@@ -104,12 +141,13 @@ def program(directory, query, mode, options, parallelism):
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(parallelism)
-    env.set_runtime_mode(RuntimeExecutionMode[mode.upper()])
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH if mode == "batch" else RuntimeExecutionMode.STREAMING)
     t_env = StreamTableEnvironment.create(env)
     columns = ", ".join(f"{column} {kind}" for column, kind in COLUMNS.items()).replace("VARCHAR", "STRING")
     watermark = f"WATERMARK FOR ts AS ts - INTERVAL '{DISORDER_MIN}' MINUTE"
     for table in ("p", "q"):
-        options_of = f"'connector' = 'filesystem', 'path' = '{(directory / table).as_uri()}', 'format' = 'json'"
+        path, form = (f"{table}-changes", "debezium-json") if mode == "updates" else (table, "json")
+        options_of = f"'connector' = 'filesystem', 'path' = '{(directory / path).as_uri()}', 'format' = '{form}'"
         t_env.execute_sql(f"CREATE TEMPORARY TABLE {table} ({columns}, {watermark}) WITH ({options_of})")
     t_env.execute_sql(VERSIONS)
     t_env.to_changelog_stream(t_env.sql_query(query)).collect_async()

@@ -15,13 +15,12 @@ class QueryForms:
         items += [(f"GROUPING({self._pick(names)})", "BIGINT")] if self._chance(0.5) else []
         items += [self._call(columns) for _ in range(self._random.randrange(1, 3))]
         text, kinds = self._items(items)
-        # The empty set has a row even without rows: over a stream Flink has none.
-        least = 1 if self._mode == "streaming" else 0
-        sets = [self._random.sample(names, self._random.randrange(least, len(names) + 1)) for _ in range(3)]
+        sets = [self._random.sample(names, self._random.randrange(0, len(names) + 1)) for _ in range(3)]
         every = f"GROUPING SETS ({', '.join('(' + ', '.join(one) + ')' for one in [names, *sets])})"
-        words = [every] if self._mode == "streaming" else [every, f"ROLLUP ({', '.join(names)})"]
-        words += [] if self._mode == "streaming" else [f"CUBE ({', '.join(names)})"]
-        return f"SELECT {text} FROM {source}{where} GROUP BY {self._pick(words)}", kinds
+        words = [every, f"ROLLUP ({', '.join(names)})", f"CUBE ({', '.join(names)})"]
+        # The empty set has a row even without rows, but not in Flink.
+        having = "" if self._is_flink else " HAVING COUNT(*) > 0"
+        return f"SELECT {text} FROM {source}{where} GROUP BY {self._pick(words)}{having}", kinds
 
     def _with(self, depth):
         """Return a query that uses a common table once or twice."""

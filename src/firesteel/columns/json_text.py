@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from firesteel.columns import column_types as t
-from firesteel.columns.value_text import UTC, cast_formatter, double_text, map_types
+from firesteel.columns.value_text import UTC, double_text, map_types
 
 Writer = Callable[[Any], str]
 
@@ -20,6 +20,18 @@ def json_writer(data_type: t.DataType) -> Writer:
     """Return a function that writes a value of this type as JSON text; keys of objects are sorted."""
     write = _writer(data_type)
     return lambda value: "null" if value is None else write(value)
+
+
+def has_json(data_type: t.DataType) -> bool:
+    """Return whether there is JSON for the values of a type; not for dates, times of day and intervals, as in Flink."""
+    if isinstance(data_type, t.ArrayType):
+        return has_json(data_type.element_type)
+    if isinstance(data_type, (t.MapType, t.MultisetType)):
+        key_type, value_type = map_types(data_type)
+        return isinstance(key_type, (t.CharType, t.VarCharType)) and has_json(value_type)
+    if isinstance(data_type, t.RowType):
+        return all(map(has_json, data_type.field_types()))
+    return type(data_type) in _WRITERS or isinstance(data_type, t.IntegralType)
 
 
 def quote(text: str) -> str:
@@ -42,18 +54,14 @@ def _writer(data_type: t.DataType) -> Writer:
         element = json_writer(data_type.element_type)
         return lambda value: f"[{','.join(map(element, value))}]"
     if isinstance(data_type, (t.MapType, t.MultisetType)):
-        key_type, value_type = map_types(data_type)
-        if not isinstance(key_type, (t.CharType, t.VarCharType)):
-            raise ValueError("JSON objects need keys of type CHAR or VARCHAR, but the map has another key type")
-        item = json_writer(value_type)
+        item = json_writer(map_types(data_type)[1])
         return lambda value: object_text({str(k): item(v) for k, v in value})
     if isinstance(data_type, t.RowType):
         fields = [json_writer(field) for field in data_type.field_types()]
         return lambda value: object_text(
             {name: field(item) for field, (name, item) in zip(fields, value.items(), strict=True)}
         )
-    text = cast_formatter(data_type)
-    return lambda value: quote(text(value))
+    raise AssertionError(f"{data_type} was checked by `has_json`")
 
 
 def _iso(value: datetime.datetime) -> str:
@@ -78,7 +86,6 @@ def _base64(value: bytes) -> str:
 
 
 _WRITERS: dict[type[t.DataType], Writer] = {
-    t.NullType: lambda value: "null",
     t.CharType: quote,
     t.VarCharType: quote,
     t.BooleanType: lambda value: "true" if value else "false",

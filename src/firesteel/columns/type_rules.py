@@ -65,12 +65,11 @@ def common_argument_type(types: Sequence[t.DataType]) -> t.DataType | None:
     common = common_type(types)
     if isinstance(common, APPROXIMATE):
         return _common_approximate(types).with_nullable(common.is_nullable)
-    if isinstance(common, TIMESTAMPS):
-        zoned = any(isinstance(x, t.LocalZonedTimestampType) for x in types)
-        if any(isinstance(x, t.DateType) for x in types):
-            return None if zoned else t.DateType(common.is_nullable)
-        if zoned and isinstance(common, t.TimestampType):
-            return t.LocalZonedTimestampType(common.precision, common.is_nullable)
+    zoned = any(isinstance(x, t.LocalZonedTimestampType) for x in types)
+    if isinstance(common, t.TimestampType) and zoned:
+        return t.LocalZonedTimestampType(common.precision, common.is_nullable)
+    if common is None and all(isinstance(x, (t.DateType, t.TimestampType, t.NullType)) for x in types):
+        return t.DateType(any_nullable(types))
     return common
 
 
@@ -94,9 +93,7 @@ def _merge(a: t.DataType, b: t.DataType) -> t.DataType | None:
     for family, merge in _MERGES:
         if isinstance(a, family) and isinstance(b, family):
             return merge(a, b)
-    if isinstance(a, DATETIMES) and isinstance(b, INTERVALS):
-        return a
-    return b if isinstance(a, INTERVALS) and isinstance(b, DATETIMES) else None
+    return None
 
 
 def _merge_numbers(a: t.DataType, b: t.DataType) -> t.DataType:
@@ -127,15 +124,12 @@ def _merge_times(
     return t.TimeType(max(a.precision, b.precision))
 
 
-def _merge_datetimes(a: t.DataType, b: t.DataType) -> t.DataType:
+def _merge_timestamps(
+    a: t.TimestampType | t.LocalZonedTimestampType, b: t.TimestampType | t.LocalZonedTimestampType
+) -> t.DataType:
     """Return the first type if both are equally precise, and otherwise the second with the larger precision."""
-    if isinstance(a, TIMESTAMPS) and isinstance(b, TIMESTAMPS):
-        zoned = isinstance(a if a.precision == b.precision else b, t.LocalZonedTimestampType)
-    else:
-        zoned = isinstance(a, t.LocalZonedTimestampType) or isinstance(b, t.LocalZonedTimestampType)
-    precision = max(getattr(a, "precision", 0), getattr(b, "precision", 0))
-    finer = max(a, b, key=lambda one: getattr(one, "precision", -1))
-    kind = getattr(finer, "kind", t.TimestampKind.REGULAR)
+    zoned = isinstance(a if a.precision == b.precision else b, t.LocalZonedTimestampType)
+    precision, kind = max(a.precision, b.precision), max(a, b, key=lambda one: one.precision).kind
     return t.LocalZonedTimestampType(precision, kind=kind) if zoned else t.TimestampType(precision, kind=kind)
 
 
@@ -171,7 +165,7 @@ _MERGES: tuple[tuple[Any, Callable[[Any, Any], t.DataType | None]], ...] = (
     (STRINGS, _merge_strings),
     (BYTES, _merge_bytes),
     (t.TimeType, _merge_times),
-    (DATETIMES, _merge_datetimes),
+    (TIMESTAMPS, _merge_timestamps),
     (t.DayTimeIntervalType, _merge_day_times),
     (t.YearMonthIntervalType, _merge_year_months),
     (t.ArrayType, _merge_arrays),
@@ -218,9 +212,9 @@ def _temporal_arithmetic(operator: str, left: t.DataType, right: t.DataType) -> 
         return left
     if operator == "+" and interval[0] and isinstance(right, moment):
         return right
-    if operator in "*/" and interval[0] and isinstance(right, t.NumericType):
+    if operator == "*" and interval[0] and isinstance(right, t.IntegralType):
         return left
-    return right if operator == "*" and interval[1] and isinstance(left, t.NumericType) else None
+    return right if operator == "*" and interval[1] and isinstance(left, t.IntegralType) else None
 
 
 def decimal_type(precision: int, scale: int) -> t.DecimalType:

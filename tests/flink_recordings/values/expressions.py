@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from tests.flink_recordings.values.inputs import COLUMNS
+from tests.flink_recordings.values.json_paths import json_path_expressions
 
 NUMBERS = r"""
 ti + ti
@@ -466,6 +467,13 @@ SHA2('a', 128)
 IS_ALPHA(s)
 IS_DIGIT(n)
 IS_DECIMAL(n)
+IS_DECIMAL(i)
+IS_DECIMAL(d)
+IS_DECIMAL(m)
+IS_DIGIT(i)
+IS_DIGIT(d)
+IS_DIGIT(m)
+IS_ALPHA(i)
 INET_ATON(s)
 INET_ATON('127.0.0.1')
 INET_ATON('127.1')
@@ -888,6 +896,8 @@ a[3]
 a[i]
 x[2]
 k['a']
+r[1]
+r[2]
 k[s]
 r.x
 r.y
@@ -1131,4 +1141,5 @@ def areas() -> dict[str, list[str]]:
     return {area: _lines(text) for area, text in texts.items()} | {
         "casts": casts,
         "aggregates": _lines(AGGREGATES),
+        "json paths": json_path_expressions(),
     }

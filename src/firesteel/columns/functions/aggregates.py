@@ -13,6 +13,7 @@ from firesteel.columns.functions import value_accumulators as values
 from firesteel.columns.functions.accumulators import Accumulator
 from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.functions.json_accumulators import JsonArrayAgg, JsonObjectAgg
+from firesteel.columns.functions.json_values import check_json_types
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import avg_type, sum_type
 
@@ -195,6 +196,11 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
 )
 
 
+def _json(types: Types) -> t.DataType:
+    check_json_types(types)
+    return _JSON
+
+
 def _json_aggregates(on_null: str) -> tuple[tuple[Any, ...], ...]:
     """Return the JSON aggregates for NULL ON NULL or ABSENT ON NULL."""
     keep = on_null == "NULL"
@@ -202,7 +208,7 @@ def _json_aggregates(on_null: str) -> tuple[tuple[Any, ...], ...]:
         (
             f"JSON_OBJECTAGG_{on_null}_ON_NULL",
             range(2, 3),
-            lambda types: _JSON if isinstance(types[0], STRINGS) else None,
+            lambda types: _json(types[1:]) if isinstance(types[0], STRINGS) else None,
             lambda types, result, retracts: JsonObjectAgg(types[1], keep),
             False,
             "JSON_OBJECTAGG(<CHARACTER>, <ANY>)",
@@ -210,7 +216,7 @@ def _json_aggregates(on_null: str) -> tuple[tuple[Any, ...], ...]:
         (
             f"JSON_ARRAYAGG_{on_null}_ON_NULL",
             _ONE,
-            lambda types: _JSON,
+            _json,
             lambda types, result, retracts: JsonArrayAgg(types[0], keep, retracts),
             False,
             "JSON_ARRAYAGG(<ANY>)",

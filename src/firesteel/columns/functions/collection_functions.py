@@ -113,15 +113,28 @@ def _resolve_item(types: Types, operands: Operands) -> Resolved:
         if key is not None:
             return [container, types[1]], container.value_type.nullable()
     if isinstance(container, t.RowType):
-        return _resolve_field(types, operands)
+        field = container.fields[_item_field(container, types, operands)].data_type
+        return list(types), field.with_nullable(field.is_nullable or container.is_nullable)
     if isinstance(container, t.VariantType) and isinstance(types[1], (t.IntegralType, t.CharType, t.VarCharType)):
         return list(types), t.VariantType()
     raise cannot_apply("ITEM", types, "<ARRAY>[<INTEGER>]", "<MAP>[<KEY>]")
 
 
+def _item_field(row: t.RowType, types: Types, operands: Operands) -> int:
+    """Return the index of `r[1]`, the first field, or of `r['name']`."""
+    number = operands[1].value if isinstance(operands[1], Literal) else None
+    if isinstance(number, int):
+        if not 1 <= number <= len(row):
+            raise FunctionError(f"a row with {len(row)} fields has no field {number}; the first one is 1")
+        return number - 1
+    return _field_index(types, operands)
+
+
 def _bind_item(call: CallSite) -> Kernel:
-    if isinstance(call.types[0], t.RowType):
-        return _bind_field(call)
+    row = call.types[0]
+    if isinstance(row, t.RowType):
+        index = _item_field(row, call.types, call.operands)
+        return lambda columns, length: pc.struct_field(columns[0], [index])
     if isinstance(call.types[0], t.ArrayType):
         return per_row(plain(_element_at))(call)
     if isinstance(call.types[0], t.VariantType):

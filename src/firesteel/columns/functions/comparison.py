@@ -23,7 +23,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
-from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_families import INTERVALS, STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
 
@@ -52,7 +52,7 @@ def comparable_types(name: str, types: Types) -> list[t.DataType]:
     common = common_type(others if texts and others else types)
     if isinstance(common, t.NullType):
         return [t.BooleanType() for _ in types]
-    if common is None or (texts and isinstance(common, (*_NESTED, t.VarBinaryType, t.BinaryType))):
+    if common is None or (texts and isinstance(common, (*_NESTED, *INTERVALS, t.VarBinaryType, t.BinaryType))):
         raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
     if isinstance(common, STRINGS):
         return [common.with_nullable(True) if isinstance(x, t.NullType) else x for x in types]
@@ -66,7 +66,12 @@ def _root(data_type: t.DataType) -> str:
     return "INTEGER" if isinstance(data_type, t.IntType) else type_text(data_type.not_null()).split("(")[0].split()[0]
 
 
-def _refuse_texts_and_numbers(types: Types) -> None:
+def refuse_texts_and_numbers(types: Types) -> None:
+    """Check that a text is not compared with a number, for which Flink has no code.
+
+    Raises:
+        FunctionError: it is.
+    """
     if any(isinstance(x, STRINGS) for x in types) and any(isinstance(x, t.NumericType) for x in types):
         first, second = map(_root, types)
         raise FunctionError(
@@ -79,7 +84,7 @@ def _resolve_comparison(name: str) -> Callable[[Types, Operands], Resolved]:
         if len(types) != 2:
             raise wrong_count(name, len(types), "2")
         if name in ("=", "<>"):
-            _refuse_texts_and_numbers(types)
+            refuse_texts_and_numbers(types)
         casts = comparable_types(name, types)
         if name not in _PYTHON and isinstance(casts[0], (*_NESTED, t.VariantType)):
             raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
@@ -107,6 +112,7 @@ def _distinct(negated: bool) -> Callable[[CallSite], Kernel]:
 def _resolve_distinct(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("IS DISTINCT FROM", len(types), "2")
+    refuse_texts_and_numbers(types)
     return comparable_types("IS DISTINCT FROM", types), t.BooleanType(False)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.comparison import comparable_types
+from firesteel.columns.functions.comparison import comparable_types, refuse_texts_and_numbers
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -81,6 +81,7 @@ def _resolve_coalesce(types: Types, operands: Operands) -> Resolved:
 def _resolve_nullif(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("NULLIF", len(types), "2")
+    refuse_texts_and_numbers(types)
     comparable_types("NULLIF", types)
     return list(types), types[0].nullable()
 

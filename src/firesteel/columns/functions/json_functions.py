@@ -32,12 +32,15 @@ from firesteel.columns.functions.function import (
     plain,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
-from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
+from firesteel.columns.functions.json_path_reader import json_path
+from firesteel.columns.functions.json_path_steps import JsonPathError
+from firesteel.columns.functions.json_values import check_json_types, json_of, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Call, constant
 from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.type_text import type_text
 
 JSON_OPTION = "JSON OPTION"
@@ -279,6 +282,9 @@ def _resolve_object(types: Types, operands: Operands) -> Resolved:
         raise FunctionError("JSON_OBJECT takes pairs of a key and a value")
     if not all(isinstance(x, STRINGS) for x in plain_types[::2]):
         raise cannot_apply("JSON_OBJECT", plain_types, "JSON_OBJECT([KEY <CHARACTER> VALUE <ANY>]*)")
+    if any_nullable(plain_types[::2]):
+        raise FunctionError("keys of JSON_OBJECT must be NOT NULL; use COALESCE")
+    check_json_types(plain_types[1::2])
     return list(types), STRING.not_null()
 
 
@@ -298,6 +304,7 @@ def _object(call: CallSite) -> Callable[..., str]:
 
 
 def _resolve_json_array(types: Types, operands: Operands) -> Resolved:
+    check_json_types(types[: _plain(operands)])
     return list(types), STRING.not_null()
 
 
@@ -318,6 +325,11 @@ def _resolve_option(types: Types, operands: Operands) -> Resolved:
 
 def _bind_option(call: CallSite) -> Kernel:
     raise AssertionError("`lazy_calls` computes the clauses")
+
+
+def _resolve_json_string(types: Types, operands: Operands) -> Resolved:
+    check_json_types([x for x in types if not isinstance(x, t.NullType)])
+    return signature("JSON_STRING", STRING, "ANY")(types, operands)
 
 
 def _json_string(call: CallSite) -> Kernel:
@@ -366,7 +378,7 @@ FUNCTIONS = [
     Function("JSON_OBJECT", _resolve_object, per_row(_object, null_call=True)),
     Function("JSON_ARRAY", _resolve_json_array, per_row(_array, null_call=True)),
     Function(JSON_OPTION, _resolve_option, _bind_option),
-    Function("JSON_STRING", signature("JSON_STRING", STRING, "ANY"), _json_string),
+    Function("JSON_STRING", _resolve_json_string, _json_string),
     Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
     Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(json.dumps))),
     Function("JSON_UNQUOTE", signature("JSON_UNQUOTE", STRING, "CHARACTER"), per_row(plain(_unquote))),

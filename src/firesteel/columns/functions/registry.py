@@ -17,6 +17,7 @@ from firesteel.columns.functions import (
     string_functions,
     temporal_functions,
     text_functions,
+    text_predicates,
     variant_functions,
 )
 from firesteel.columns.functions.function import Function
@@ -36,6 +37,7 @@ _MODULES = (
     string_functions,
     temporal_functions,
     text_functions,
+    text_predicates,
     variant_functions,
 )
 

@@ -185,7 +185,6 @@ FUNCTIONS = [
     Function("LOWER", signature("LOWER", argument(0), _TEXT), _ascii_or(pc.ascii_lower, str.lower)),
     Function("INITCAP", signature("INITCAP", argument(0), _TEXT), per_row(plain(_init_cap))),
     Function("CHAR_LENGTH", signature("CHAR_LENGTH", INT, _TEXT), vector_cast(pc.utf8_length)),
-    Function("OCTET_LENGTH", signature("OCTET_LENGTH", INT, "CHARACTER_OR_BINARY"), vector_cast(pc.binary_length)),
     Function("TRIM", _resolve_trim, _bind_trim),
     Function("LTRIM", signature("LTRIM", varying(0), _TEXT, _TEXT, optional=1), _trim("LEADING", 0, 1)),
     Function("RTRIM", signature("RTRIM", varying(0), _TEXT, _TEXT, optional=1), _trim("TRAILING", 0, 1)),

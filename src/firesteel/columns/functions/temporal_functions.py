@@ -37,6 +37,7 @@ from firesteel.columns.functions.time_zones import (
 )
 from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable
+from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import UTC, time_zone
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,9 +70,8 @@ _FRACTIONS = {"MICROSECOND": 1, "NANOSECOND": 1000}
 
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 # Parts of an interval, in months or milliseconds: divided by the first number, modulo the second.
+_MONTH_PARTS = {"YEAR": (12, 0), "QUARTER": (3, 4), "MONTH": (1, 12)}
 _INTERVAL_PARTS = {
-    "YEAR": (12, 0),
-    "MONTH": (1, 12),
     "DAY": (86_400_000, 0),
     "HOUR": (3_600_000, 24),
     "MINUTE": (60_000, 60),
@@ -93,7 +93,7 @@ def _check_part(name: str, unit: str | None, data_type: t.DataType, types: Types
     elif isinstance(data_type, t.TimeType):
         known = (*_DAY_PARTS, *_FRACTIONS)
     elif isinstance(data_type, INTERVALS):
-        known = _INTERVAL_PARTS
+        known = _MONTH_PARTS if isinstance(data_type, t.YearMonthIntervalType) else _INTERVAL_PARTS
     else:
         raise cannot_apply(name, types, "EXTRACT(<TIME_UNIT> FROM <DATETIME_INTERVAL>)")
     if unit not in known:
@@ -154,7 +154,7 @@ def _milliseconds(column: Column) -> Column:
 
 
 def _interval_part(unit: str, value: datetime.timedelta) -> int:
-    divisor, modulus = _INTERVAL_PARTS[unit]
+    divisor, modulus = (_MONTH_PARTS if isinstance(value, int) else _INTERVAL_PARTS)[unit]
     number = value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
     part = quotient(number, divisor)
     return part if not modulus else part - modulus * quotient(part, modulus)
@@ -204,8 +204,11 @@ def _resolve_difference(types: Types, operands: Operands) -> Resolved:
     _unit("TIMESTAMPDIFF", operands)
     if not all(isinstance(x, (*DATETIMES, t.NullType)) for x in types[1:]):
         raise cannot_apply("TIMESTAMPDIFF", types, "TIMESTAMPDIFF(<TIME_UNIT>, <DATETIME>, <DATETIME>)")
-    zoned = any(isinstance(x, t.LocalZonedTimestampType) for x in types)
-    target = t.LocalZonedTimestampType(3) if zoned else t.TimestampType(6)
+    zoned = [isinstance(x, t.LocalZonedTimestampType) for x in types[1:]]
+    if any(zoned) and not all(zoned):
+        found = " and ".join(map(type_text, types[1:]))
+        raise FunctionError(f"TIMESTAMPDIFF takes two points in time of one kind, and not {found}; cast one of them")
+    target = t.LocalZonedTimestampType(3) if any(zoned) else t.TimestampType(6)
     casts = [target.with_nullable(x.is_nullable) for x in types[1:]]
     return [types[0], *casts], t.IntType(any_nullable(types[1:]))
 

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from firesteel.columns import column_types as t
-from firesteel.columns.functions.cast_parsing import CastError, parse_double
 from firesteel.columns.functions.function import (
     Bind,
     CallSite,
@@ -192,16 +191,6 @@ def _printf(call: CallSite) -> Callable[..., Any]:
     return printf
 
 
-def _is_decimal(value: object) -> bool:
-    if value is None or not isinstance(value, str):
-        return value is not None
-    try:
-        parse_double(value)
-    except CastError:
-        return False
-    return True
-
-
 def _charset(name: str) -> str:
     names = {"us-ascii", "iso-8859-1", "utf-8", "utf-16be", "utf-16le", "utf-16"}
     if name.lower() not in names:
@@ -286,9 +275,6 @@ _ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., A
 
 # The same, for functions that are also called with NULLs.
 _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
-    ("IS_ALPHA", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isalpha()),
-    ("IS_DIGIT", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isdecimal()),
-    ("IS_DECIMAL", BOOLEAN, ("ANY",), {"nullable": False}, _is_decimal),
     ("ELT", _chosen, (_INT, _TEXT), {"variadic": True, "nullable": True}, _elt),
     (
         "TRANSLATE",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
 NAVIGATION = frozenset({"LAG", "LEAD"})
+_PEER_RANKINGS = frozenset({"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST"})
 
 Entry = tuple[Cell, Row, Cell]
 """Time (ms, or the first ORDER BY value in batch mode), row, and the arguments of each call."""
@@ -130,8 +131,9 @@ class Ranking(OverCall):
         total, name = len(entries), self.call.function
         if name == "NTILE":
             return _tiles(total, self.values(entries)[0][0])
-        if name == "CUME_DIST":  # as in Flink, where peers get different results
-            return [number / total for number in range(1, total + 1)]
+        if name == "CUME_DIST":
+            apart = are_counted_apart(self.plan, self.number)
+            return [(place + 1) / total for place in (range(total) if apart else self.last_peers(entries, 0))]
         if name == "PERCENT_RANK":
             ranks = self._ranks(entries)
             return [(rank - 1) / (total - 1) if total > 1 else 0.0 for rank in ranks]
@@ -145,6 +147,16 @@ class Ranking(OverCall):
         for i in range(len(entries)):
             ranks.append(ranks[-1] if i and self.are_peers(entries[i - 1], entries[i]) else i + 1)
         return ranks
+
+
+def are_counted_apart(plan: OverPlan, number: int) -> bool:
+    """Return whether a CUME_DIST counts each row apart, and not with its peers.
+
+    In Flink, rankings of one window share the frame of the first one, and those of RANK, DENSE_RANK and PERCENT_RANK
+    consist of rows.
+    """
+    rankings = [call.function for call in plan.calls[:number] if call.function in _PEER_RANKINGS]
+    return bool(rankings) and rankings[0] != "CUME_DIST"
 
 
 def _tiles(total: int, tiles: int) -> list[int]:

@@ -176,7 +176,8 @@ class Rank(Kernel):
                 rows.insert(place, row)
                 if not keeps_all:
                     # Without retractions nothing moves up again, so what is over the end is never asked for.
-                    del rows[end:]  # type: ignore[arg-type]  # a list, as long ones keep all
+                    assert isinstance(rows, list), "long partitions keep all rows"
+                    del rows[end:]
         self._write(changed)
         self._output.flush()
 

@@ -10,7 +10,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
-from firesteel.columns.kernels.over_calls import NAVIGATION, RANKINGS, OverPlan
+from firesteel.columns.kernels.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart
 from firesteel.columns.kernels.over_columns import folded
 from firesteel.columns.kernels.over_extremes import over_extreme
 from firesteel.columns.kernels.row_groups import Timeline
@@ -63,7 +63,7 @@ class WholeCalls:
         call = self._plan.calls[place]
         kind = arrow_type(call.type)
         if call.function in RANKINGS:
-            ranks = _ranking(call, rows)
+            ranks = _ranking(call, rows, are_counted_apart(self._plan, place))
             return None if ranks is None else pa.array(ranks).cast(kind)
         if call.function in NAVIGATION:
             return _navigation(call, self._leader(place), rows)
@@ -99,7 +99,7 @@ class WholeCalls:
         return result
 
 
-def _ranking(call: CallPlan, rows: WholePartitions) -> Array | None:
+def _ranking(call: CallPlan, rows: WholePartitions, apart: bool) -> Array | None:
     def ranks(function: str) -> Array:
         return numbered(function, rows.begin, rows.is_new)
 
@@ -108,12 +108,19 @@ def _ranking(call: CallPlan, rows: WholePartitions) -> Array | None:
     match call.function:
         case "PERCENT_RANK":
             found = (ranks("RANK") - 1) / np.maximum(totals - 1, 1)
-        case "CUME_DIST":  # as in Flink, where peers get different results
-            found = ranks("ROW_NUMBER") / totals
+        case "CUME_DIST":
+            found = (ranks("ROW_NUMBER") if apart else _after_peers(rows) - rows.begin) / totals
         case "NTILE":
             return _tiles(rows.rows.columns[call.arguments[0]], rows.begin, ranks("ROW_NUMBER") - 1, totals)
         case _:
             found = ranks(str(call.function))
+    return found
+
+
+def _after_peers(rows: WholePartitions) -> Array:
+    """Return for each row the place behind the last row equal to it in the ORDER BY columns."""
+    after: Array = np.append(np.flatnonzero(rows.is_new)[1:], len(rows.is_new))
+    found: Array = after[np.cumsum(rows.is_new) - 1]
     return found
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from firesteel.columns.column_types import (
     BooleanType,
     DataType,
+    NullType,
 )
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
@@ -20,7 +21,7 @@ from firesteel.table.planner.resolve.scope import where
 from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
-from firesteel.table.syntax.unresolved import Apply, Star, constant
+from firesteel.table.syntax.unresolved import Apply, Position, Star, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,29 @@ def _call_type(
         return function.result_type
     aggregate = find_aggregate(function)
     assert aggregate is not None
+    types = [argument.type for argument in arguments]
+    check_arguments(function, types, call.position)
     try:
-        types = [argument.type for argument in arguments]
         return aggregate.resolve(types, has_groups, condition is not None)
     except FunctionError as error:
         raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
+
+
+def check_arguments(function: str, types: Sequence[DataType], position: Position | None) -> None:
+    """Check what Flink does not take as arguments of an aggregate function.
+
+    Raises:
+        ValidationException: COUNT has more than one, or one in SQL is a NULL without a type.
+    """
+    if function.upper() == "COUNT" and len(types) > 1:
+        raise ValidationException(
+            f"SQL validation failed. {where(position)}We now only support the count of one field; count a CASE that is "
+            "NULL where one of them is"
+        )
+    if position is not None and any(isinstance(kind, NullType) for kind in types):
+        raise ValidationException(
+            f"SQL validation failed. {where(position)}Illegal use of 'NULL'; give it a type, as in CAST(NULL AS INT)"
+        )
 
 
 def _is_option(operand: object) -> bool:

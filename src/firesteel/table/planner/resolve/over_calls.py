@@ -17,6 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
+from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, OverCall, Star, WindowSpec
 
@@ -177,9 +178,11 @@ def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: Win
     aggregate = find_aggregate(function)
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")
+    types = [argument.type for argument in arguments]
+    check_arguments(function, types, None)
     try:
         may_be_empty = any(_is_bounded(bound) for bound in (spec.preceding, spec.following))
-        return aggregate.resolve([argument.type for argument in arguments], True, filtered or may_be_empty)
+        return aggregate.resolve(types, True, filtered or may_be_empty)
     except FunctionError as error:
         raise ValidationException(f"SQL validation failed. {error}") from error
 

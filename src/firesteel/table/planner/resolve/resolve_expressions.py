@@ -33,6 +33,7 @@ from firesteel.columns.functions.aggregates import aggregate_names, find_aggrega
 from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.definition_names import sql_name
 from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.null_operands import takes_null
 from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.functions.table_api_types import table_api_type
 from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
@@ -193,6 +194,8 @@ class ExpressionResolver:
         if name in ("=", "<>") and (pairs := _pairs_of_rows(operands)):
             equal = self._all([self.call("=", pair, call) for pair in pairs])
             return equal if name == "=" else self.call("NOT", (equal,))
+        if position is not None:
+            _refuse_nulls(function.name, operands, position)
         try:
             types, result = function.resolve([operand.type for operand in operands], operands)
         except FunctionError as error:
@@ -273,6 +276,16 @@ class ExpressionResolver:
         "IN": _in,
         "DOT": _dot,
     }
+
+
+def _refuse_nulls(function: str, operands: Sequence[Rex], position: Position) -> None:
+    for index, operand in enumerate(operands):
+        is_null = isinstance(operand, Literal) and isinstance(operand.type, NullType) and operand.value is None
+        if is_null and not takes_null(function, index):
+            raise ValidationException(
+                f"SQL validation failed. {where(position, function)}Illegal use of 'NULL'; give it a type, as in "
+                "CAST(NULL AS INT)"
+            )
 
 
 def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:
