@@ -245,7 +245,7 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
             _fail(error, verbose)
         # Late imports: programs start without them.
         from firesteel.cli.user_error import user_error
-        from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output, is_of_closed_output
+        from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output, is_of_closed_output
 
         if is_of_closed_output(error):
             discard_output()

@@ -129,7 +129,7 @@ class _LiveTable:
         self._start()
 
     def _start(self) -> None:
-        self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False)
+        self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty())
         self._live.start()
 
     def restarts(self, restart: Restart) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
-from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output
 from firesteel.client.progress import progress_reporter
 from firesteel.client.progress_reporter import Restart
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.client.staged_data import StagedData
+from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult

@@ -117,3 +117,8 @@ class MiniCluster:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def leave(self) -> None:
+        """Stop only the event loop, so that the cluster ends with this process; `close()` has no effect any more."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
