@@ -97,7 +97,7 @@ def run(
             settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt as error:
-        click.echo(printable(str(error)) or "Interrupted: the job was cancelled.", err=True)
+        click.echo(printable(str(error)) or "Interrupted.", err=True)
         raise SystemExit(130) from None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from firesteel.client.progress_reporter import Restart
 
-__all__ = ["interrupted", "interrupted_again", "until_done"]
+__all__ = ["detached", "interrupted", "interrupted_again", "until_done"]
 
 _SAME_INTERRUPT_S = 1.0
 """Interrupts of one key press may arrive twice: from the terminal, and from a parent that passes them on."""
@@ -25,6 +25,11 @@ def interrupted(last_restart: Restart | None) -> KeyboardInterrupt:
 def interrupted_again() -> KeyboardInterrupt:
     """Return the interrupt of a program whose job was still being cancelled after the first one."""
     return KeyboardInterrupt("Interrupted again: the job was left while it was being cancelled.")
+
+
+def detached(job_id: str) -> KeyboardInterrupt:
+    """Return the interrupt of a program that waited for a job of a cluster, which goes on."""
+    return KeyboardInterrupt(f"Interrupted: job {job_id} runs on; firesteel cancel {job_id} cancels it.")
 
 
 def until_done(action: Callable[[], object]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -28,6 +30,10 @@ from firesteel.runtime.executiongraph.job_details import JobDetails, JobResult
 from firesteel.spark.commits import OutputClosedError
 
 _POLL_S = 0.2
+_PATIENCE_S = 2.0
+_WAITS = (
+    "The job is being cancelled: its functions, connectors or commits have not returned yet. Ctrl-C leaves at once."
+)
 
 
 class EmbeddedJobClient(JobClient):
@@ -172,10 +178,14 @@ class EmbeddedJobClient(JobClient):
             # The job may end before the Dispatcher handles the cancellation.
             with contextlib.suppress(JobNotFoundError):
                 self.cancel().result()
+        begun_s = time.monotonic()
         while not self._result.done():
             with contextlib.suppress(FutureTimeoutError):
                 self._result.result(_POLL_S)
             show(self._details())
+            if not self._result.done() and begun_s and time.monotonic() - begun_s > _PATIENCE_S:
+                begun_s = 0.0
+                print(_WAITS, file=sys.stderr)
 
     def _leave(self, reporter: ProgressReporter) -> None:
         """Leave a job that takes long to end, as its user has interrupted again: it ends with the process."""

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firesteel.client.progress_reporter import ProgressReporter, Restart, RestartLines
+from firesteel.client.terminal_logs import TerminalLogs
 from firesteel.common.terminal_text import in_one_line, printable
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -117,6 +118,7 @@ class _LiveTable:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._live: Live | None = None
+        self._logs = TerminalLogs([])
 
     def serves(self, address: str) -> None:
         self._console.print(f"Dashboard and REST API: {address}", highlight=False)
@@ -130,7 +132,9 @@ class _LiveTable:
 
     def _start(self) -> None:
         self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty())
+        before = sys.stdout, sys.stderr
         self._live.start()
+        self._logs = TerminalLogs(zip(before, (sys.stdout, sys.stderr), strict=True))
 
     def restarts(self, restart: Restart) -> None:
         self._console.print(escape(printable(str(restart))), highlight=False)
@@ -147,6 +151,7 @@ class _LiveTable:
         if self._live is not None:
             self._live.stop()
             self._live = None
+            self._logs.restore()
 
 
 class LineOfProgress:

@@ -11,6 +11,7 @@ from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
+from firesteel.client.interrupts import detached
 from firesteel.client.progress import progress_reporter
 from firesteel.client.progress_reporter import Restart
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
@@ -151,6 +152,15 @@ class RemoteJobClient(JobClient):
             JobCanceledError: the job was cancelled.
         """
         progress_reporter().submitted(self._job_id)
+        try:
+            result = self._follow()
+        except KeyboardInterrupt:
+            raise detached(self._job_id) from None
+        self._remove_staged()
+        return _execution_result(result)
+
+    def _follow(self) -> dict[str, Any]:
+        """Report on the job until it has ended, and return its result."""
         asked_s = 0.0
         while (result := self._cluster.execution_result(self._job_id)) is None:
             with contextlib.suppress(ClusterClientError):  # The next question says it, if it lasts.
@@ -161,8 +171,7 @@ class RemoteJobClient(JobClient):
             time.sleep(_POLL_S)
         self._print()
         self._report_restarts()
-        self._remove_staged()
-        return _execution_result(result)
+        return result
 
     def _print(self) -> None:
         """Print what the job has printed on the cluster since the last time."""

@@ -54,6 +54,7 @@ class MiniCluster:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jobmanager", daemon=True)
         self._entrypoint: ClusterEntrypoint | None = None
+        self._is_left = False
 
     def start(self) -> str | None:
         """Start the cluster, submit the job and return the address of the REST API, if there is one.
@@ -108,7 +109,7 @@ class MiniCluster:
 
     def close(self) -> None:
         """Stop everything except the JVM; further calls have no effect."""
-        if not self._thread.is_alive():
+        if self._is_left or not self._thread.is_alive():
             return
         try:
             if self._entrypoint is not None:
@@ -119,6 +120,5 @@ class MiniCluster:
             self._loop.close()
 
     def leave(self) -> None:
-        """Stop only the event loop, so that the cluster ends with this process; `close()` has no effect any more."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        """Let the cluster end with this process, which is about to exit; `close()` has no effect any more."""
+        self._is_left = True
