@@ -56,7 +56,7 @@ def _lines(error: BaseException, trace: TracebackType | None) -> Iterator[str]:
     text = "".join(traceback.format_exception_only(error)).rstrip()
     yield printable(text.replace(f"{kind.__module__}.{kind.__qualname__}", kind.__name__, 1) + meant(error))
     frames = frames_of_the_program(trace)
-    for frame in frames[-_SHOWN_FRAMES:]:
+    for frame in reversed(frames[-_SHOWN_FRAMES:]):
         yield f"  at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
     if len(frames) > _SHOWN_FRAMES:
         yield f"  called from {len(frames) - _SHOWN_FRAMES} more lines"

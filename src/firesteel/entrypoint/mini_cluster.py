@@ -114,6 +114,7 @@ class MiniCluster:
         try:
             if self._entrypoint is not None:
                 self._run(self._entrypoint.stop()).result(_CLOSE_TIMEOUT_S)
+            self._run(_end_tasks()).result(_CLOSE_TIMEOUT_S)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -122,3 +123,11 @@ class MiniCluster:
     def leave(self) -> None:
         """Let the cluster end with this process, which is about to exit; `close()` has no effect any more."""
         self._is_left = True
+
+
+async def _end_tasks() -> None:
+    """Cancel what still runs on the event loop, as `asyncio.run` does; asyncio would complain of it."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

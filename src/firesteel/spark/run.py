@@ -106,10 +106,11 @@ class Run:
         self._is_given_up = not self._ended.is_set()
 
     async def _ended_or_only_asking(self) -> None:
+        """Wait until the thread has ended, but only a moment if it asks: it begins no other question by then."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _GRACE_S)
-        while not (self._ended.is_set() or self._is_asking):
-            await asyncio.sleep(_GRACE_S / 10)
+        if not self._is_asking:
+            await self._ended.wait()
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:

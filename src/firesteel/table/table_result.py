@@ -116,7 +116,9 @@ class TableResult:
         return self._job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait until the job has ended or, for a query, until it has started; progress is shown unless there is a limit.
+        """Wait until the job has ended or, for a query, until it has started.
+
+        Progress is shown unless there is a limit.
 
         Args:
             timeout_ms: The maximum time to wait, in ms; None waits without limit.
