@@ -284,6 +284,24 @@ _STATEFUL = {
 }
 """Title, columns and text of queries whose operators have state per `{key}`."""
 
+_RANKED = (
+    "SELECT item, n FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY n {order}) AS place FROM {counts}) WHERE place <= 10"
+)
+_ITEMS = "(SELECT MOD(id * 7919, 100003) AS item, COUNT(*) AS n FROM t GROUP BY MOD(id * 7919, 100003))"
+
+QUERIES |= {
+    "leaders": Query(
+        "The ten most frequent of 100,000 items: Top-N of one key over a changelog.",
+        "item BIGINT, n BIGINT",
+        _RANKED.format(order="DESC", counts=_ITEMS),
+    ),
+    "trailers": Query(
+        "The ten least frequent of 100,000 items: Top-N of one key that retracts.",
+        "item BIGINT, n BIGINT",
+        _RANKED.format(order="ASC", counts=_ITEMS),
+    ),
+}
+
 QUERIES |= {
     f"{name}{suffix}": Query(f"{title}; {_KEYS[key]}.", columns, sql.replace("{key}", key), key=key)
     for name, (title, columns, sql) in _STATEFUL.items()

@@ -81,7 +81,8 @@ class ChangingCluster(FaultyCluster):
             firesteel("run", "-d", "-s", savepoint, "-m", self.address, *self.tail.arguments)
         elif upgrade.returncode:
             print(f"exit code {upgrade.returncode}: {said.splitlines()[-3:]}", file=sys.stderr)
-        self.slots = 2  # as the program says
+        if self.running() != [former]:
+            self.slots = 2  # as the program says
         return self.recover()
 
 

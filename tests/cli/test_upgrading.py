@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -25,7 +25,7 @@ class Scripted(UpgradingCluster):
         self.told: list[str] = []
         super().__init__("127.0.0.1:1", "token", {}, Upgrade(FORMER, None, 0.0, False, False), self.told.append)
         self.failures = failures
-        self.answers: list[dict[str, str] | ClusterClientError] = []
+        self.answers: list[dict[str, Any] | ClusterClientError] = []
         self.asked: list[str] = []
         self.submitted: list[JobGraph] = []
 
@@ -91,6 +91,40 @@ def test_a_job_whose_state_is_not_known_runs_on() -> None:
     cluster = Scripted(compare=[ClusterClientError(409, "the job restarts")])
     assert upgraded(cluster) == f"job {FORMER} is not replaced, as its state can't be compared: the job restarts"
     assert cluster.asked == ["compare"]
+
+
+def test_a_checkpoint_is_waited_for_while_the_job_is_between_two_executions() -> None:
+    cluster = Scripted()
+    refused = ClusterClientError(409, "the job is RUNNING, and has no query that takes checkpoints")
+    cluster.answers = [
+        *({"status": "RESTARTING"}, {"job-type": "STREAMING"}),
+        *({"status": "RUNNING"}, refused, {"job-type": "STREAMING"}),
+        *(
+            {"status": "RUNNING"},
+            {"request-id": "1"},
+            {"status": {"id": "COMPLETED"}, "operation": {"checkpointId": 7}},
+        ),
+    ]
+    cluster._await_checkpoint()
+    assert cluster.answers == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([{"status": "CANCELED"}], "is CANCELED, expected RUNNING"),
+        (
+            [{"status": "RUNNING"}, ClusterClientError(409, "not a streaming job"), {"job-type": "BATCH"}],
+            "not a streaming",
+        ),
+    ],
+)
+def test_a_checkpoint_that_never_comes_is_not_waited_for(answers: list[Any], said: str) -> None:
+    cluster = Scripted()
+    cluster.answers = answers
+    with pytest.raises(UpgradeError, match=said):
+        cluster._await_checkpoint()
+    assert cluster.answers == []
 
 
 def test_it_is_said_what_may_run_if_that_is_not_known() -> None:

@@ -115,11 +115,11 @@ def test_a_cluster_with_a_secret_starts_from_signed_state_only(tmp_path: Path) -
         read_restored_state(tmp_path / "job")
     state = read_restored_state(tmp_path / "job", allowing.configuration, SEAL)
     assert state is not None
-    assert list(state.deltas(COUNT.operator_id, range(128)))
+    assert list(state.keyed([COUNT.operator_id], range(128)))
     refusing = read_restored_state(tmp_path / "job", {}, SEAL)
     assert refusing is not None
     with pytest.raises(UnverifiedStateError):
-        list(refusing.deltas(COUNT.operator_id, range(128)))
+        list(refusing.keyed([COUNT.operator_id], range(128)))
 
 
 def test_a_job_of_a_cluster_with_a_secret_does_not_resume_from_unsigned_checkpoints(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def rescale(
     if (parallelism is None) == (not vertices):
         raise click.UsageError("expected either a parallelism for all vertices, or --vertex VERTEX=N")
     with cluster_at(address) as cluster:
+        while cluster.job_status(job_id) == "INITIALIZING":
+            time.sleep(_POLL_S)
         job = cluster.get(f"/jobs/{job_id}")
         found = [_Vertex(one["id"], one["name"], one["parallelism"], one["maxParallelism"]) for one in job["vertices"]]
         edges = [(edge, node["id"]) for node in job["plan"]["nodes"] for edge in node.get("inputs", ())]

@@ -15,6 +15,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.state_processor.program_fit import ProgramFit, program_fit
 
 _POLL_S: Final = 0.2
+_TOLD_AFTER_S: Final = 2.0
 _TRIES: Final = 20
 _CHECKPOINT_PATIENCE_S: Final = 60.0
 _LEADER_PATIENCE_S: Final = 60.0
@@ -157,9 +158,7 @@ class UpgradingCluster(RestClusterClient):
         return self._taken_back(interrupt, None, former_graph)
 
     def _compare(self, job_graph: JobGraph) -> None:
-        status = self.job_status(self._former)
-        if status != "RUNNING":
-            raise UpgradeError(f"job {self._former} is {status}, expected RUNNING")
+        self._await_checkpoint()
         self.fit = self._fit(job_graph)
         if self.fit is None:
             return
@@ -172,9 +171,33 @@ class UpgradingCluster(RestClusterClient):
                 + (hint if any(one.fit == "dropped" for one in self.fit.operators) else "")
             )
 
+    def _await_checkpoint(self) -> None:
+        """Let the former job take a checkpoint once it can; it may be restarting, or getting another parallelism.
+
+        Raises:
+            UpgradeError: it has ended, or can't.
+        """
+        begun_s, is_told = time.monotonic(), False
+        while True:
+            status = self.job_status(self._former)
+            if status in ENDED:
+                raise UpgradeError(f"job {self._former} is {status}, expected RUNNING")
+            problem = self._checkpoint_problem(self._former) if status == "RUNNING" else f"it is {status}"
+            if not problem:
+                return
+            waited_s = time.monotonic() - begun_s
+            if waited_s > _CHECKPOINT_PATIENCE_S or self._is_batch():
+                raise UpgradeError(f"job {self._former} is not replaced, as it can't take a checkpoint: {problem}")
+            if not is_told and waited_s > _TOLD_AFTER_S:
+                is_told = True
+                self._tell(f"Job {self._former} takes no checkpoint yet: {problem}; waiting for it.")
+            time.sleep(_POLL_S)
+
+    def _is_batch(self) -> bool:
+        return bool(self.get(f"/jobs/{self._former}")["job-type"] == "BATCH")
+
     def _fit(self, job_graph: JobGraph) -> ProgramFit | None:
-        """Compare a program with a checkpoint; return None if it can't be read from here."""
-        self.checkpoint(self._former, "CONFIGURED")
+        """Compare a program with the newest checkpoint; return None if it can't be read from here."""
         problem = "the cluster does not tell of a checkpoint"
         for _ in range(_TRIES):
             newest = self.get(f"/jobs/{self._former}/checkpoints")["latest"]["completed"]  # It may be seconds old.

@@ -11,7 +11,7 @@ from firesteel.rest.checkpoint_messages import quantiles
 from firesteel.rest.cluster import job_id_of
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route
-from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobInitializingError, JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.executiongraph.rescales import Rescale, RescalesSummary
 from firesteel.runtime.scheduler.rescaling import RescalingOptions
@@ -25,8 +25,8 @@ async def _requirements(call: Call) -> Answer:
     try:
         dispatcher = await call.cluster.dispatcher()
         bounds = await dispatcher.request_resource_requirements(job_id_of(call.path["jobid"]))
-    except JobNotFoundError as error:
-        raise RestError(404, str(error)) from None
+    except (JobNotFoundError, JobInitializingError) as error:
+        raise _refused(error) from None
     return {
         vertex: {"parallelism": {"lowerBound": one.lower, "upperBound": one.upper}} for vertex, one in bounds.items()
     }
@@ -37,11 +37,15 @@ async def _require(call: Call) -> Answer:
     try:
         dispatcher = await call.cluster.dispatcher()
         await dispatcher.update_resource_requirements(job_id_of(call.path["jobid"]), bounds)
-    except JobNotFoundError as error:
-        raise RestError(404, str(error)) from None
+    except (JobNotFoundError, JobInitializingError) as error:
+        raise _refused(error) from None
     except ResourceRequirementsError as error:
         raise RestError(400, str(error)) from None
     return {}
+
+
+def _refused(error: JobNotFoundError | JobInitializingError) -> RestError:
+    return RestError(404 if isinstance(error, JobNotFoundError) else 503, str(error))
 
 
 def _bounds(vertex: str, wanted: Json) -> ParallelismBounds:

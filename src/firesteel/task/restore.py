@@ -8,7 +8,7 @@ Why: `docs/decisions/0003-replay-from-version-files.md`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -251,43 +251,53 @@ class PlannedState:
         self._fetched = fetched
         self._base = base
 
-    def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """Yield the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""
-        layout = self._plan.operators.get(operator_id)
-        for subtask in range(layout.parallelism) if layout is not None else ():
-            assert layout is not None
-            owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
-            if owned.start < key_groups.stop and key_groups.start < owned.stop:
-                # Subtasks may have described a state differently, which is found by comparing one after the other.
-                yield NEXT_SUBTASK, {}
-                yield from self._deltas_of(operator_id, layout, subtask)
+    def keyed(self, operator_ids: Collection[str], key_groups: range) -> Iterator[tuple[str, Delta]]:
+        """Yield the keyed state of operators in (at least) some key groups, each file read once.
+
+        Returns:
+            Ids of operators, and deltas to apply to them in order.
+        """
+        for layout, found in self._by_layout(operator_ids):
+            for subtask in range(layout.parallelism):
+                owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
+                if owned.start < key_groups.stop and key_groups.start < owned.stop:
+                    # Subtasks may have described a state differently, which is found by comparing one after the other.
+                    yield from ((operator_id, (NEXT_SUBTASK, {})) for operator_id in found)
+                    yield from self._deltas_of(found, layout, subtask)
 
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
         """Yield the broadcast state of an operator's subtask, as deltas to apply in order."""
-        layout = self._plan.operators.get(operator_id)
-        if layout is not None:
-            yield from self._deltas_of(operator_id, layout, subtask % layout.parallelism)
+        for layout, found in self._by_layout([operator_id]):
+            yield from (delta for _, delta in self._deltas_of(found, layout, subtask % layout.parallelism))
 
-    def _deltas_of(self, operator_id: str, layout: VertexLayout, subtask: int) -> Iterator[Delta]:
-        for vertex_id, found, state in self._frames(layout, subtask):
-            if vertex_id == layout.vertex_id and found == operator_id:
-                yield program_entries(state)
+    def _by_layout(self, operator_ids: Collection[str]) -> list[tuple[VertexLayout, list[str]]]:
+        """Return the vertices that had the operators, each with its own; a new vertex may have some of several."""
+        found: dict[str, tuple[VertexLayout, list[str]]] = {}
+        for operator_id in operator_ids:
+            layout = self._plan.operators.get(operator_id)
+            if layout is not None:
+                found.setdefault(layout.vertex_id, (layout, []))[1].append(operator_id)
+        return list(found.values())
 
-    def snapshots(self, operator_id: str) -> list[Any]:
-        """Return the snapshots of all subtasks of an operator, in subtask order."""
-        layout = self._plan.operators.get(operator_id)
-        if layout is None:
-            return []
-        last: dict[int, Any] = {}
-        for subtask in range(layout.parallelism):
-            for vertex_id, found, version in self._frames(layout, subtask):
-                if vertex_id == layout.vertex_id and found is None:
-                    # Each file of a chain has the whole rest of the subtask, so that of the last one counts.
-                    last[subtask] = version["operators"][operator_id][1]
-        return [program_value(snapshot) for snapshot in last.values()]
+    def _deltas_of(self, operator_ids: list[str], layout: VertexLayout, subtask: int) -> Iterator[tuple[str, Delta]]:
+        for vertex_id, found, state in self._frames(_chain(layout, subtask, self._plan.chains)):
+            if vertex_id == layout.vertex_id and found in operator_ids:
+                yield found, program_entries(state)
 
-    def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
-        return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched, self._seal)
+    def snapshots(self, operator_ids: Collection[str]) -> dict[str, list[Any]]:
+        """Return the snapshots of all former subtasks of operators, in subtask order, by operator id."""
+        snapshots: dict[str, list[Any]] = {operator_id: [] for operator_id in operator_ids}
+        for layout, found in self._by_layout(operator_ids):
+            for subtask in range(layout.parallelism):
+                # Each file of a chain has all that is not keyed, so the last one counts.
+                for vertex_id, operator_id, version in self._frames(_chain(layout, subtask, self._plan.chains)[-1:]):
+                    if vertex_id == layout.vertex_id and operator_id is None:
+                        for one in found:
+                            snapshots[one].append(program_value(version["operators"][one][1]))
+        return snapshots
+
+    def _frames(self, chain: Chain) -> Iterator[Frame]:
+        return read_any(self._base, chain, self._fetched, self._seal)
 
 
 def read_any(

@@ -12,7 +12,7 @@ import pytest
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest.job_messages import job_exceptions
 from firesteel.runtime.clock import ManualClock, SystemClock
-from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobInitializingError, JobSubmissionError
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -58,6 +58,9 @@ async def test_a_job_is_initialized_once_there_is_disk_space_again(cluster: Clus
     await cluster.submit(a_job())
     for delay_s in (1, 2, 4):
         assert await cluster.gateway.request_job_status(JOB) is JobStatus.INITIALIZING
+        for request in (cluster.gateway.request_resource_requirements, cluster.gateway.trigger_checkpoint):
+            with pytest.raises(JobInitializingError, match=f"job {JOB} is INITIALIZING"):
+                await request(JOB)
         await cluster.advance(delay_s)
     (text,) = shown(await cluster.gateway.request_job(JOB))
     assert f"job {JOB} could not be initialized; it is retried until it succeeds: " in text

@@ -14,6 +14,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.long_ranks import LONG, LongRanks, LongRows
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.kernels.window_rank import WindowRank
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 _FEW = 32
 """Number of rows up to which comparing them takes less time than computing keys of them."""
 _RETRACTIONS = (UPDATE_BEFORE, DELETE)
+
+Rows = list[Row] | LongRows
+"""The rows of a partition in the order of their ranks."""
 
 
 def row_key(order: Order, types: Sequence[DataType] = ()) -> Callable[[Row], SupportsAllComparisons]:
@@ -119,11 +123,17 @@ class Rank(Kernel):
         super().open(context)
         self._table = expiring_table(context, "rows")
         self._output = rank_output(self._plan, context)
+        self._long = LongRanks(context.table("ranked rows"), self._key)
+        # An order of rows on disk would be read as a whole, and a partition expires as a whole.
+        self._becomes_long = self._plan.keeps_all and not context.state_ttl_ms and not context.is_state_on_disk
+        if not self._becomes_long:
+            for key, rows in self._long.give_back().items():
+                self._table.put(key, rows)
 
     @property
     def has_rows(self) -> bool:
         """Return whether there are rows."""
-        return bool(self._table.data)
+        return bool(self._table.data) or bool(self._long.by_key)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Insert or remove the rows and emit the changes."""
@@ -131,15 +141,20 @@ class Rank(Kernel):
         self._table.prefetch(keys)
         change = self._numbered if self._plan.outputs_rank or self._plan.start > 1 else self._unnumbered
         sort_key, end, keeps_all, stored = self._key, self._plan.end, self._plan.keeps_all, self._table.data
-        read: dict[Row, list[Row]] = {}
-        changed: dict[Row, list[Row]] = {}
+        read: dict[Row, Rows] = {}
+        changed: dict[Row, Rows] = {}
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             rows = read.get(key)
             if rows is None:
-                rows = read[key] = stored.get(key) or []
+                rows = read[key] = self._long.by_key.get(key) or stored.get(key) or []
+            if rows.__class__ is list and len(rows) > LONG and self._becomes_long:
+                rows = read[key] = changed[key] = self._long.take(key, rows)
             is_gone = kind in _RETRACTIONS
-            # To the right of equal rows: of those at the end the first that came stays.
-            place = self._place(rows, row) if is_gone else bisect_right(rows, sort_key(row), key=sort_key)
+            if isinstance(rows, LongRows):
+                place = rows.find(row) if is_gone else rows.place_for(row)
+            else:
+                # To the right of equal rows: of those at the end the first that came stays.
+                place = self._place(rows, row) if is_gone else bisect_right(rows, sort_key(row), key=sort_key)
             if place is None:
                 continue
             changed[key] = rows
@@ -151,15 +166,18 @@ class Rank(Kernel):
                 rows.insert(place, row)
                 if not keeps_all:
                     # Without retractions nothing moves up again, so what is over the end is never asked for.
-                    del rows[end:]
+                    del rows[end:]  # type: ignore[arg-type]  # a list, as long ones keep all
         self._write(changed)
         self._output.flush()
 
-    def _write(self, changed: dict[Row, list[Row]]) -> None:
+    def _write(self, changed: dict[Row, Rows]) -> None:
         left = {key: rows for key, rows in changed.items() if rows}
-        self._table.put_all(list(left), list(left.values()))
-        for key in changed.keys() - left.keys():
+        short = {key: rows for key, rows in left.items() if not isinstance(rows, LongRows)}
+        self._table.put_all(list(short), list(short.values()))
+        for key in changed.keys() - short.keys():
             self._table.remove(key)
+        for key in changed.keys() - left.keys():
+            self._long.by_key.pop(key, None)
 
     def _place(self, rows: list[Row], row: Row) -> int | None:
         """Return the index of a row among sorted ones, or None."""
@@ -173,7 +191,7 @@ class Rank(Kernel):
         except ValueError:
             return None
 
-    def _numbered(self, rows: list[Row], place: int, row: Row, is_gone: bool) -> None:
+    def _numbered(self, rows: Rows, place: int, row: Row, is_gone: bool) -> None:
         """Emit how the ranks change once a row comes or goes at a place."""
         plan = self._plan
         first = max(place, plan.start - 1)
@@ -194,7 +212,7 @@ class Rank(Kernel):
                 self._output.add(UPDATE_BEFORE, (*old, *rank))
                 self._output.add(UPDATE_AFTER, (*new, *rank))
 
-    def _unnumbered(self, rows: list[Row], place: int, row: Row, is_gone: bool) -> None:
+    def _unnumbered(self, rows: Rows, place: int, row: Row, is_gone: bool) -> None:
         """Emit the row that comes or goes at a place, and the one that it moves over the end."""
         end = self._plan.end
         if is_gone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.encoding import encoded, encoded_entries
@@ -48,14 +48,14 @@ State = tuple[str, bytes]
 class RestoredState(Protocol):
     """The state of operators in another job's checkpoint."""
 
-    def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """Return the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""
+    def keyed(self, operator_ids: Collection[str], key_groups: range) -> Iterator[tuple[str, Delta]]:
+        """Return the keyed state of operators in (at least) some key groups: operator ids, and deltas in order."""
 
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
         """Return the broadcast state of an operator's subtask, as deltas to apply in order."""
 
-    def snapshots(self, operator_id: str) -> list[Any]:
-        """Return the snapshots of all subtasks of an operator, in subtask order."""
+    def snapshots(self, operator_ids: Collection[str]) -> dict[str, list[Any]]:
+        """Return the snapshots of all subtasks of operators, in subtask order, by operator id."""
 
 
 class Edge(Receiver, Protocol):
@@ -321,19 +321,19 @@ class Subtask:
     def start_from(self, restored: RestoredState) -> None:
         """Open the operators with their state from another job."""
         groups = key_group_range(self.task.subtask_index, self.task.parallelism, self.task.max_parallelism)
+        by_id = dict(self.operators)
+        for operator_id, delta in restored.keyed(by_id, groups):
+            by_id[operator_id].load_keyed(delta, groups)
         for operator_id, operator in self.operators:
-            for delta in restored.deltas(operator_id, groups):
-                operator.load_keyed(delta, groups)
             if operator.copies_state:
                 for delta in restored.copied(operator_id, self.task.subtask_index):
                     operator.load_copied(delta)
         self.open()
-        for operator_id, operator in self.operators:
-            if operator.carries_state:
-                # All subtasks get all snapshots, as only the operator knows how to share them out.
-                snapshots = [snapshot for snapshot in restored.snapshots(operator_id) if snapshot is not None]
-                if snapshots:
-                    operator.take_over(snapshots)
+        # All subtasks get all snapshots, as only the operator knows how to share them out.
+        carriers = [operator_id for operator_id, operator in self.operators if operator.carries_state]
+        for operator_id, snapshots in restored.snapshots(carriers).items():
+            if found := [snapshot for snapshot in snapshots if snapshot is not None]:
+                by_id[operator_id].take_over(found)
 
     def _restore_ends(self, version: Version) -> None:
         self.gate.restore(version["gate"])

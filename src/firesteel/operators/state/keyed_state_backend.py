@@ -38,8 +38,12 @@ Delta = tuple[str, dict[Entry, Stored]]
 _CHUNK = 10_000
 """Maximum number of entries in a delta."""
 
-_CHUNK_BYTES = 16 << 20
-"""About how many bytes a delta takes at most, by the size of its first entries."""
+_CHUNK_BYTES = 1 << 19
+"""About how many bytes a delta takes at most, by the size of its first entries.
+
+A delta is copied several times on its way to and from a file. Up to this size the copies stay in the processor's cache
+and in memory that is used again; with 16 MB state was written half as fast and read a third as fast.
+"""
 
 _SAMPLED = 4
 

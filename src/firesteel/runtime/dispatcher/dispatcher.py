@@ -19,6 +19,7 @@ from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
     ClusterOverview,
     DuplicateJobSubmissionError,
+    JobInitializingError,
     JobNotFoundError,
     JobSubmissionError,
 )
@@ -234,11 +235,14 @@ class Dispatcher(FencedRpcEndpoint):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
         """
         runner = self._runners.get(job_id)
-        gateway = None if runner is None else await runner.gateway()
-        if gateway is None:
+        if runner is None or runner.result.done():
             raise JobNotFoundError(job_id)
+        gateway = await runner.gateway()
+        if gateway is None:
+            raise JobInitializingError(job_id)
         return gateway
 
     async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:

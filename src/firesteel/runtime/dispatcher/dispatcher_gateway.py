@@ -49,6 +49,14 @@ class JobNotFoundError(FiresteelError):
         return f"there is no job {job_id}"
 
 
+class JobInitializingError(FiresteelError):
+    """The job is not started yet. Flink: `runtime.dispatcher.UnavailableDispatcherOperationException`."""
+
+    def __str__(self) -> str:
+        (job_id,) = self.args
+        return f"job {job_id} is INITIALIZING, and answers once it is started"
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterOverview:
     """The cluster's resources and jobs, without vertices. Flink: `messages.webmonitor.ClusterOverview`."""
@@ -95,6 +103,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
         """
 
     async def update_resource_requirements(self, job_id: str, requirements: Mapping[str, ParallelismBounds]) -> None:
@@ -102,6 +111,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
             ResourceRequirementsError: the job can't have them.
         """
 
@@ -110,6 +120,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
         """
         ...
 
@@ -127,6 +138,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
             SavepointError: it could not be taken.
         """
         ...
@@ -137,6 +149,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
             SavepointError: it could not be taken; the job goes on.
         """
         ...
@@ -147,6 +160,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
             SavepointError: it could not be taken; the job goes on.
         """
         ...
@@ -157,6 +171,7 @@ class DispatcherGateway(Protocol):
 
         Raises:
             JobNotFoundError: no such job runs.
+            JobInitializingError: it is not started yet.
             CheckpointError: it could not be taken.
         """
         ...
