@@ -31,10 +31,10 @@ def test_children_print_through_what_stands_for_the_terminal_of_their_parent(mon
         monkeypatch.setattr(sys, "stdout", terminal)
         monkeypatch.setattr(sys, "stderr", io.StringIO())
         output = ForwardedOutput()
-        assert output.streams == {"stdout": subprocess.PIPE}
+        assert (output.stdout, output.stderr) == (subprocess.PIPE, None)
         monkeypatch.setattr(sys, "stdout", display := io.StringIO())
         code = "import sys; sys.stdout.buffer.write('gr\\u00fcn\\n'.encode())"
-        process = subprocess.Popen([sys.executable, "-c", code], **output.streams)
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=output.stdout, stderr=output.stderr)
         output.start(process)
         process.wait()
         output.join()

@@ -52,7 +52,8 @@ class SlotServer:
                 stdin=subprocess.PIPE,
                 env=python_environment(),
                 pass_fds=(reports,),
-                **self._output.streams,
+                stdout=self._output.stdout,
+                stderr=self._output.stderr,
             )
         except OSError:
             self._close_reports()

@@ -88,8 +88,8 @@ class RecordProducer:
             # In steps, as nothing can interrupt the client, and the job may be cancelled meanwhile.
             while (left := self.client.flush(_STEP_S)) and (waited_s := time.monotonic() - begun_s) < self.timeout_s:
                 if waited_s >= PATIENCE_S > waited_s - _STEP_S:
-                    text = self.errors.about(f"write {left} records", "no answer yet")
-                    _logger.warning("%s; trying for %g s", text, self.timeout_s)
+                    delay = self.errors.about(f"write {left} records", "no answer yet")
+                    _logger.warning("%s; trying for %g s", delay, self.timeout_s)
         except SystemError as error:  # confluent-kafka after a fatal error
             raise self.errors.about("write", "the producer failed") from error
         self._check()
