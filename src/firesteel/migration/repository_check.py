@@ -90,7 +90,11 @@ class RepositoryReport:
             lines += [f"  {cause}" for cause in one.causes()]
         summary = ", ".join(f"{number} {verdict}" for verdict, number in self.counts().items())
         return "\n".join(
-            [*lines, "", f"{len(self.programs)} programs: {summary or 'none imports pyflink or firesteel'}"]
+            [
+                *lines,
+                "",
+                f"{len(self.programs)} program{'s'[: len(self.programs) != 1]}: {summary or 'none imports pyflink or firesteel'}",
+            ]
         )
 
     def as_json(self) -> dict[str, object]:
