@@ -24,7 +24,7 @@ from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
@@ -45,7 +45,9 @@ JOIN = JoinPlan("LEFT", ((0,), (0,)), None, TYPES, TYPES, QuerySettings())
 ORDER = ((2, False, True), (1, False, True))
 WINDOW = WindowPlan("SESSION", 2, 5, partition=(0,))
 
-RANKS = RankFactory("ROW_NUMBER", (0,), ((1, True, False), (2, True, False)), 1, 2, True, TYPES, False)
+RANKS = RankFactory(
+    "ROW_NUMBER", (0,), ((1, True, False), (2, True, False)), 1, 2, True, TYPES, RankStrategy.APPEND_FAST
+)
 
 FACTORIES = {
     "groups": GroupAggregateFactory((0,), (COUNT, CallPlan("MAX", (0,), TEXT)), TYPES, (TEXT, BIGINT, TEXT), False),

@@ -13,7 +13,7 @@ from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
@@ -155,7 +155,7 @@ def test_unmatched_rows_of_joins_expire() -> None:
 
 
 def test_top_n_and_deduplication_forget() -> None:
-    rank = Run(RankFactory("ROW_NUMBER", (0,), ((1, False, False),), 1, 1, False, TYPES, False))
+    rank = Run(RankFactory("ROW_NUMBER", (0,), ((1, False, False),), 1, 1, False, TYPES, RankStrategy.APPEND_FAST))
     assert rank.give(("a", 5)) == [(INSERT, ("a", 5))]
     assert rank.give(("a", 9), after_ms=TTL_MS - 1) == []
     assert rank.give(("a", 7), after_ms=2 * TTL_MS) == [(INSERT, ("a", 7))]

@@ -8,15 +8,23 @@ from dataclasses import replace
 import pytest
 
 from firesteel.columns.kernels import rank
-from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from tests.columns.kernel_runs import KernelRun
 from tests.columns.test_top_rows import ARROW, ORDERS, PLACES, plan, random_rows
 
+INT = parse_type("BIGINT")
 COUNTS = RankFactory(
-    "ROW_NUMBER", (), ((1, False, True),), 1, 3, False, tuple(map(parse_type, ("BIGINT", "BIGINT"))), True
+    "ROW_NUMBER",
+    (),
+    ((1, False, True),),
+    1,
+    3,
+    False,
+    (INT, INT),
+    RankStrategy.RETRACT,
 )
 
 
@@ -41,7 +49,7 @@ def changes(chance, there, length):
 @pytest.mark.parametrize("name", ORDERS)
 def test_long_and_short_partitions_give_the_same(name, places, monkeypatch):
     chance = random.Random(f"{name} {places}")
-    found = replace(plan(ORDERS[name], *places), keeps_all=True)
+    found = replace(plan(ORDERS[name], *places), strategy=RankStrategy.RETRACT)
     long, short, there, was_long = KernelRun(found.make), KernelRun(found.make), [], False
     for _ in range(40):
         given = changes(chance, there, chance.randrange(1, 25))
@@ -81,3 +89,18 @@ def test_a_restored_job_may_keep_partitions_as_a_whole(later):
     run.restore()
     assert run.give(batch_of([(50, 0)], types, [DELETE])) == [(DELETE, (50, 0)), (INSERT, (200, 0))]
     assert not run.backend.table("rows").data
+
+
+def test_what_never_moves_up_by_itself_is_forgotten():
+    plan, types = replace(COUNTS, order=((1, True, False),), strategy=RankStrategy.UPDATE_FAST), [arrow_type(INT)] * 2
+    run, counts = KernelRun(plan.make), {}
+    chance = random.Random(1)
+    for _ in range(2_000):
+        item = min(int(chance.expovariate(0.05)), 99)
+        count = counts[item] = counts.get(item, 0) + 1
+        rows, kinds = [(item, count)], [INSERT]
+        if count > 1:
+            rows, kinds = [(item, count - 1), (item, count)], [UPDATE_BEFORE, UPDATE_AFTER]
+        run.give(batch_of(rows, types, kinds))
+    [rows] = run.backend.table("rows").data.values()
+    assert sorted(count for _, count in rows) == sorted(counts.values())[-3:]

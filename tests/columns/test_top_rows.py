@@ -13,7 +13,7 @@ import pytest
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import rank, saved_rows, top_rows
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
-from firesteel.columns.kernels.rank import Rank, RankFactory, row_key
+from firesteel.columns.kernels.rank import Rank, RankFactory, RankStrategy, row_key
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
 from firesteel.columns.type_text import parse_type
@@ -36,7 +36,7 @@ PLACES = [(1, 1, False), (1, 1, True), (1, 3, False), (1, 3, True), (2, 4, False
 
 
 def plan(order, start=1, end=3, outputs_rank=False, function="ROW_NUMBER"):
-    return RankFactory(function, (KEY,), order, start, end, outputs_rank, TYPES, False)
+    return RankFactory(function, (KEY,), order, start, end, outputs_rank, TYPES, RankStrategy.APPEND_FAST)
 
 
 class Run(KernelRun):
@@ -182,7 +182,7 @@ def test_the_changes_of_a_changelog_add_up_to_its_best_rows(name, places, monkey
     monkeypatch.setattr(rank, "_FEW", 4)
     chance = random.Random(f"{name} {places}")
     start, end, outputs_rank = places
-    found = replace(plan(ORDERS[name], *places), keeps_all=True)
+    found = replace(plan(ORDERS[name], *places), strategy=RankStrategy.RETRACT)
     run, key = KernelRun(found.make), row_key(ORDERS[name])
     values = itemgetter(KEY, *(column for column, _, _ in ORDERS[name]))
     assert isinstance(run.kernel, Rank)

@@ -22,7 +22,7 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.sort import SortFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
@@ -66,7 +66,7 @@ FACTORIES = {
         (*TYPES, INT, BIGINT, INT),
         2,
     ),
-    "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, False),
+    "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, RankStrategy.APPEND_FAST),
     "last": DeduplicateFactory((0,), True, 2, TYPES),
     "first": FirstRowFactory((0,), 2, TYPES),
     "sort": SortFactory(ORDER, TYPES, 2),

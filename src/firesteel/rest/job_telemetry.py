@@ -8,7 +8,8 @@
 | `Batch` | a batch begins | its output is committed, or waits for a checkpoint |
 
 The first two are Flink's, the others firesteel's. Events are Flink's `CheckpointEvent`, `JobStatusChangeEvent`,
-`JobFailureEvent` and `AllSubtasksStatusChangeEvent`.
+`JobFailureEvent` and `AllSubtasksStatusChangeEvent`, and `ScalingReport`, which the autoscaler of Flink's Kubernetes
+operator gives to Kubernetes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -30,6 +32,7 @@ CHECKPOINTS: Final = "org.apache.flink.runtime.checkpoint.CheckpointStatsTracker
 JOB_MASTER: Final = "org.apache.flink.runtime.jobmaster.JobMaster"
 FAILURES: Final = "org.apache.flink.runtime.scheduler.adaptive.JobFailureMetricReporter"
 SUBTASKS: Final = "org.apache.flink.runtime.scheduler.metrics.AllSubTasksRunningOrFinishedStateTimeMetrics"
+SCALING: Final = "org.apache.flink.autoscaler.ScalingExecutor"
 BATCHES: Final = "firesteel"
 """Scopes of spans and events: Flink's are its classes."""
 
@@ -183,6 +186,26 @@ class JobTelemetry:
         if job.failed_ms is not None:
             self._span(job, BATCHES, "Recovery", job.failed_ms, end_ms, {"cause": job.cause})
             job.failed_ms = None
+
+    def scaling_decided(self, job_id: str, decision: ScalingDecision) -> None:
+        """Handle that the autoscaler has decided: an event for each vertex that gets another parallelism."""
+        job = self._jobs.get(job_id)
+        if job is None:  # Its end was decided meanwhile.
+            return
+        for vertex_id, parallelism in decision.after.items():
+            attributes: dict[str, str | int] = {
+                "vertexId": vertex_id,
+                "currentParallelism": decision.before[vertex_id],
+                "newParallelism": parallelism,
+                "busyPercent": round(100 * decision.busy),
+                "targetRate": round(decision.arrival),
+                "processingRate": round(decision.true_rate),
+                "pending": round(decision.pending),
+                "isCarriedOut": _text(decision.is_carried_out),
+            }
+            if decision.error:
+                attributes["error"] = decision.error
+            self._event(job, SCALING, "ScalingReport", decision.time_ms, **attributes)
 
     def _all_run(self, job: _Job, time_ms: int, all_run: bool) -> None:
         """Tell that all subtasks run, as the first batch has gone through them, or that not all do any more."""

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from firesteel.graph.job_graph import JobGraph, ParallelismBounds
+from firesteel.rest.job_telemetry import Event, JobTelemetry
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError, JobSubmissionError
+from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.batch_times import BatchTimes
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from tests.runtime.helpers import an_id, job_graph, settle
@@ -84,6 +86,31 @@ async def test_a_job_follows_its_load_and_its_decisions_are_kept(cluster: Cluste
     assert [one.after[A] for one in rescales.history] == [one.after[A] for one in decisions]
     await load.follow(0, 40)
     assert await load.parallelism() == 1
+
+
+async def test_decisions_are_events(clock: ManualClock) -> None:
+    cluster, events = Cluster(clock, {}), Kept()
+    cluster.dispatcher = dispatcher_runner(
+        *(cluster.rpc, cluster.ha, cluster.data_plane, {}, cluster.fatal_errors.append),
+        [cluster.listener, JobTelemetry(clock.now_ms, [], [events])],
+    )
+    await cluster.start(tm=8)
+    job_id = await cluster.submit(pair())
+    await Load(cluster, job_id).follow(450, 30)
+    decisions = await cluster.gateway.request_scaling_decisions(job_id)
+    assert decisions
+    reports = [one for one in events if one.name == "ScalingReport"]
+    assert [(one.attributes["vertexId"], one.attributes["newParallelism"]) for one in reports] == [
+        change for one in reversed(decisions) for change in one.after.items()
+    ]
+    assert {one.attributes["job_id"] for one in reports} == {job_id}
+    assert cluster.fatal_errors == []
+    await cluster.stop()
+
+
+class Kept(list[Event]):
+    def add(self, event: Event) -> None:
+        self.append(event)
 
 
 async def test_a_decision_that_is_not_carried_out_is_told_once(cluster: Cluster) -> None:

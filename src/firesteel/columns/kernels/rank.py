@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from enum import Enum
 from functools import cmp_to_key, partial
 from itertools import zip_longest
 from math import isnan
@@ -83,6 +84,14 @@ def _part(place: tuple[int, bool, bool], kind: DataType | None) -> Callable[[Row
     return lambda row: null if row[index] is None else (1, 0) if isnan(row[index]) else (1, 1, -row[index])
 
 
+class RankStrategy(Enum):
+    """What the rows of a Top-N do, and so which of them it keeps. Flink: `RankProcessStrategy`."""
+
+    APPEND_FAST = "rows only come"
+    UPDATE_FAST = "rows come, and are replaced by better ones: what is behind the end never moves up by itself"
+    RETRACT = "rows come and go"
+
+
 @dataclass(frozen=True)
 class RankFactory:
     """Plan that keeps the rows of each partition with a rank from `start` to `end`; see `rel.Rank`.
@@ -90,7 +99,7 @@ class RankFactory:
     Attributes:
         window_end: Index of the window end column; results are then emitted when the window ends.
         clock: The clock on which the windows lie.
-        keeps_all: Whether rows ranked after `end` are kept because a retraction may move them up.
+        strategy: What the rows do. With RETRACT those ranked after `end` are kept, as they may move up.
     """
 
     function: str
@@ -100,7 +109,7 @@ class RankFactory:
     end: int
     outputs_rank: bool
     types: tuple[DataType, ...]
-    keeps_all: bool
+    strategy: RankStrategy
     window_end: int | None = None
     clock: WindowClock = UTC_CLOCK
 
@@ -108,7 +117,7 @@ class RankFactory:
         """Return the kernel."""
         if self.window_end is not None:
             return WindowRank(self)
-        return Rank(self) if self.keeps_all else TopRows(self, Rank(self))
+        return TopRows(self, Rank(self)) if self.strategy is RankStrategy.APPEND_FAST else Rank(self)
 
 
 class Rank(Kernel):
@@ -125,7 +134,8 @@ class Rank(Kernel):
         self._output = rank_output(self._plan, context)
         self._long = LongRanks(context.table("ranked rows"), self._key)
         # An order of rows on disk would be read as a whole, and a partition expires as a whole.
-        self._becomes_long = self._plan.keeps_all and not context.state_ttl_ms and not context.is_state_on_disk
+        self._keeps_all = self._plan.strategy is RankStrategy.RETRACT
+        self._becomes_long = self._keeps_all and not context.state_ttl_ms and not context.is_state_on_disk
         if not self._becomes_long:
             for key, rows in self._long.give_back().items():
                 self._table.put(key, rows)
@@ -140,7 +150,7 @@ class Rank(Kernel):
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         self._table.prefetch(keys)
         change = self._numbered if self._plan.outputs_rank or self._plan.start > 1 else self._unnumbered
-        sort_key, end, keeps_all, stored = self._key, self._plan.end, self._plan.keeps_all, self._table.data
+        sort_key, end, keeps_all, stored = self._key, self._plan.end, self._keeps_all, self._table.data
         read: dict[Row, Rows] = {}
         changed: dict[Row, Rows] = {}
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
@@ -225,7 +235,7 @@ class Rank(Kernel):
             self._output.add(INSERT, row)
         else:
             # Like Flink, only a Top-1 of append-only input emits updates instead of a delete and an insert.
-            is_update = end == 1 and not self._plan.keeps_all
+            is_update = end == 1 and self._plan.strategy is RankStrategy.APPEND_FAST
             self._output.add(UPDATE_BEFORE if is_update else DELETE, rows[end - 1])
             self._output.add(UPDATE_AFTER if is_update else INSERT, row)
 

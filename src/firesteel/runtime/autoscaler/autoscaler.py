@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -53,13 +53,22 @@ class Autoscaler:
         settings: Its settings.
         jobs: Tells of the job, and takes requests.
         clock: The clock.
+        tell: Told of each decision.
     """
 
-    def __init__(self, job_graph: JobGraph, settings: AutoscalerSettings, jobs: ScaledJobs, clock: Clock) -> None:
+    def __init__(
+        self,
+        job_graph: JobGraph,
+        settings: AutoscalerSettings,
+        jobs: ScaledJobs,
+        clock: Clock,
+        tell: Callable[[ScalingDecision], None],
+    ) -> None:
         self._job_id = job_graph.job_id
         self._settings = settings
         self._jobs = jobs
         self._clock = clock
+        self._tell = tell
         self._scaler = JobScaler(job_graph, settings)
         self._is_stopped = False
         self._decisions: deque[ScalingDecision] = deque(maxlen=settings.kept)
@@ -113,6 +122,7 @@ class Autoscaler:
                 decision = replace(decision, is_carried_out=False, error=str(error))
         if self._is_news(decision):
             self._decisions.appendleft(decision)
+            self._log(decision)
             self._tell(decision)
 
     def _is_news(self, decision: ScalingDecision) -> bool:
@@ -122,7 +132,7 @@ class Autoscaler:
             return True
         return decision.time_ms - last.time_ms >= self._settings.repeat_s * 1000
 
-    def _tell(self, decision: ScalingDecision) -> None:
+    def _log(self, decision: ScalingDecision) -> None:
         what = "gets" if decision.is_carried_out else "should get"
         text = "job %s %s another parallelism, %s instead of %s: "
         text += "%.0f %% busy, %.0f/s come in of %.0f/s possible, %d left%s"

@@ -106,7 +106,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._on_fatal_error = on_fatal_error
         self._listeners = listeners
         self._runners: dict[str, JobManagerRunner] = {}
-        self._autoscalers = Autoscalers(self, self, self._configuration)
+        self._autoscalers = Autoscalers(self, self, self._configuration, listeners)
         self._outstanding: set[str] = set()
         self._is_stopping = False
         self._terminations: dict[str, asyncio.Future[object]] = {}

@@ -1,4 +1,4 @@
-"""What happens in a job besides its status: checkpoints, restores and batches, for traces and events."""
+"""What happens in a job besides its status: checkpoints, restores, batches, scaling; for traces and events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
 
-__all__ = ["BatchStats", "JobActivity", "JobActivityListener"]
+__all__ = ["BatchStats", "JobActivity", "JobActivityListener", "tell_of_scaling"]
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,9 @@ class JobActivityListener(JobStatusListener, Protocol):
     def batch_ended(self, job_id: str, batch: BatchStats) -> None:
         """Handle the end of a batch."""
 
+    def scaling_decided(self, job_id: str, decision: ScalingDecision) -> None:
+        """Handle that the autoscaler of a job has decided."""
+
 
 class JobActivity:
     """Tells the listeners of one job; their errors affect neither the job nor each other.
@@ -101,7 +105,18 @@ class JobActivity:
             self._tell(partial(one.batch_ended, self._job_id, batch))
 
     def _tell(self, call: Callable[[], None]) -> None:
-        try:
-            call()
-        except (Exception, SystemExit):
-            logger.exception("a listener of jobs failed", extra=about(self._job_id))
+        _tell(self._job_id, call)
+
+
+def tell_of_scaling(listeners: Sequence[JobStatusListener], job_id: str, decision: ScalingDecision) -> None:
+    """Tell of a decision of the autoscaler, which outlives the JobMasters of its job."""
+    for one in listeners:
+        if isinstance(one, JobActivityListener):
+            _tell(job_id, partial(one.scaling_decided, job_id, decision))
+
+
+def _tell(job_id: str, call: Callable[[], None]) -> None:
+    try:
+        call()
+    except (Exception, SystemExit):
+        logger.exception("a listener of jobs failed", extra=about(job_id))

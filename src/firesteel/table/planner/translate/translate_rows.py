@@ -27,6 +27,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
+from firesteel.table.planner.traits.monotonicity import rank_strategy
 from firesteel.table.planner.translate.plan_parts import call_plan, collation_of, ttl_ms, types_of
 from firesteel.table.planner.translate.window_plans import window_source
 
@@ -139,7 +140,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.end,
         node.outputs_rank,
         types_of(node.input),
-        not is_final,
+        rank_strategy(node.input, node.partition, node.order, translator.is_streaming),
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
@@ -161,7 +162,7 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
             stream = translator.operator(node, first, stream, name=f"Local{describe(node)}")
         factory = LimitFactory(order, node.offset, node.fetch)
     elif sorts_all(node):
-        factory = _first_rows(node, translator.retracts(node.input))
+        factory = _first_rows(node)
     elif follows_arrival(node):
         return stream
     else:
@@ -169,10 +170,11 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
     return translator.operator(node, factory, stream, ())
 
 
-def _first_rows(node: rel.Sort, retracts: bool) -> RankFactory:
+def _first_rows(node: rel.Sort) -> RankFactory:
     assert node.fetch is not None
     start, end = node.offset + 1, node.offset + node.fetch
-    return RankFactory("ROW_NUMBER", (), collation_of(node.collations), start, end, False, types_of(node), retracts)
+    strategy = rank_strategy(node.input, (), node.collations, is_streaming=True)
+    return RankFactory("ROW_NUMBER", (), collation_of(node.collations), start, end, False, types_of(node), strategy)
 
 
 def match(translator: Translator, node: rel.Match) -> Batches:
