@@ -153,13 +153,11 @@ class RemoteJobClient(JobClient):
         """
         progress_reporter().submitted(self._job_id)
         try:
-            result = self._follow()
+            return self._follow()
         except KeyboardInterrupt:
             raise detached(self._job_id) from None
-        self._remove_staged()
-        return _execution_result(result)
 
-    def _follow(self) -> dict[str, Any]:
+    def _follow(self) -> JobExecutionResult:
         """Report on the job until it has ended, and return its result."""
         asked_s = 0.0
         while (result := self._cluster.execution_result(self._job_id)) is None:
@@ -171,7 +169,8 @@ class RemoteJobClient(JobClient):
             time.sleep(_POLL_S)
         self._print()
         self._report_restarts()
-        return result
+        self._remove_staged()
+        return _execution_result(result)
 
     def _print(self) -> None:
         """Print what the job has printed on the cluster since the last time."""

@@ -134,7 +134,7 @@ def _projected(node: Rel, names: list[str]) -> Rel:
     return rel.Project(node, references, t.RowType(fields))
 
 
-def _with_columns(stream: DataStream[Any]) -> DataStream[Any]:
+def _with_columns(stream: DataStream[object]) -> DataStream[object]:
     """Return the stream, as bytes if it has no declared type: Flink sees the bytes that Python has pickled."""
     if stream.get_type() != Types.PICKLED_BYTE_ARRAY():
         return stream
