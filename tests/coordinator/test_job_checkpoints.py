@@ -25,7 +25,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.batch_plan import StageReport
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, checkpoints_in, read_metadata
-from firesteel.task.restore import read_rescaled_state
+from firesteel.task.restored_state import read_rescaled_state
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import region_directory
 from firesteel.task.versions import VersionFile

@@ -10,7 +10,7 @@ import pytest
 
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.task import restore
-from firesteel.task.restore import read_restored_state
+from firesteel.task.restored_state import read_restored_state
 from firesteel.testing import run_local
 from firesteel.testing.local_job import _job_graph_of
 from tests.coordinator.test_restore import counts, environment

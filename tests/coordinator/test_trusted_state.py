@@ -20,7 +20,7 @@ from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.graph.parallelism import set_parallelism
 from firesteel.state_processor import OperatorIdentifier, SavepointReader, SavepointWriter
 from firesteel.task.checkpoint_metadata import METADATA, read_metadata, write_metadata
-from firesteel.task.restore import read_restored_state
+from firesteel.task.restored_state import read_restored_state
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, UnverifiedStateError, replace_state_file
 from firesteel.task.state_seal import StateSeal

@@ -34,7 +34,7 @@ from firesteel.task.protocol import (
     write_message,
 )
 from firesteel.task.python_environment import fetch_artifacts, python_environment
-from firesteel.task.restore import read_restored_state
+from firesteel.task.restored_state import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stack_server import StackServer, Turns, stack_socket
 from firesteel.task.stage_server import StageServer, StaleRequestError

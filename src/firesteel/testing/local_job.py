@@ -32,7 +32,7 @@ from firesteel.operators.sinks.committers import Committers
 from firesteel.operators.sinks.sinks import SinkWriterRunner
 from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import REPORT_GATE, Row
-from firesteel.task.restore import read_restored_state
+from firesteel.task.restored_state import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import VersionStore, region_directory, versions_of

@@ -25,7 +25,7 @@ from firesteel.spark.pipeline import Parents, Pipeline
 from firesteel.spark.shim import Stage
 from firesteel.task.batch_plan import BatchPlan
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
-from firesteel.task.restore import read_rescaled_state
+from firesteel.task.restored_state import read_rescaled_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.stage_server import StageServer
