@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from firesteel.cli.command_group import OptionPair
@@ -48,6 +51,37 @@ def test_summaries_are_not_cut() -> None:
     text = CliRunner().invoke(cli, ["--help"]).output
     assert "..." not in text.partition("Commands:")[2]
     assert "and how to go on." in text
+
+
+NAMES_A_FILE = re.compile(r"\b(FILE|PATH|DIR|DIRECTORY|PROGRAM)\b|^--?savepointPath|^(path|first|second|directory)$")
+
+
+def commands_of(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def test_the_shell_completes_whatever_names_a_file() -> None:
+    found = 0
+    for path, command in commands_of(cli):
+        context = click.Context(command)
+        for parameter in command.params:
+            if NAMES_A_FILE.search(parameter.metavar or parameter.opts[-1]):
+                kinds = {item.type for item in parameter.shell_complete(context, "x")}
+                assert kinds & {"file", "dir"}, f"{path} {parameter.name}"
+                found += 1
+    assert found > 20
+
+
+def test_the_shell_completes_commands_and_jobs_of_savepoints() -> None:
+    complete = ShellComplete(cli, {}, "firesteel", "_FIRESTEEL_COMPLETE").get_completions
+    assert [item.value for item in complete(["savepoint"], "in")] == ["inspect"]
+    assert [item.type for item in complete(["run", "-q"], "job")] == ["file"]
 
 
 def test_the_shell_completes_keys_of_options() -> None:

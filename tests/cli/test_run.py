@@ -357,3 +357,38 @@ def test_an_invalid_option_is_reported_in_one_line_with_the_users_code(program):
     first, second = done.stderr.splitlines()
     assert first.startswith("Error: option 'heartbeat.timeout': 'soon' is not a duration")
     assert "job.py" in second
+
+
+@pytest.mark.spark
+def test_an_interrupt_does_not_wait_for_a_source_that_does_not_answer(program):
+    path = program("""
+        import time
+        from firesteel.common import WatermarkStrategy
+        from firesteel.datastream import StreamExecutionEnvironment
+        from firesteel.functions.connector_base import Source
+
+        class Deaf(Source):
+            def discover_splits(self):
+                print("asked", flush=True)
+                time.sleep(600)
+
+            def read_split(self, split, start, end):
+                return []
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_source(Deaf(), WatermarkStrategy.no_watermarks(), "deaf").print()
+        env.execute()
+    """)
+    process = subprocess.Popen(
+        [sys.executable, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asked\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert errors == "Interrupted: the job was cancelled.\n"
+    assert process.returncode == -signal.SIGINT

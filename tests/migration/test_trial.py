@@ -198,9 +198,11 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     page = firesteel("check", "--output", "html", tmp_path).stdout
     assert "there is no Flink ML" in page
     assert page.count("<details>") == 5
-    late = firesteel("check", tmp_path, "--output", "json")
+    late = firesteel("check", "--static", tmp_path, "--output", "json")
+    assert json.loads(late.stdout)["programs"][0].keys() == report["programs"][0].keys()
+    late = firesteel("check", tmp_path, tmp_path / "part")
     assert late.returncode == 2
-    assert "'--output' follows the directory: options go before it" in late.stderr
+    assert "part follows the directory" in late.stderr
 
 
 def test_advice_on_jars_knows_what_tables_have():

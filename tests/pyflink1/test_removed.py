@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import subprocess
 import sys
@@ -14,7 +15,14 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpoint_storage import JobManagerCheckpointStorage
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-from firesteel.pyflink1 import checkpoint_settings, removed, restart_strategies, state_backends, time_characteristic
+from firesteel.pyflink1 import (
+    checkpoint_settings,
+    java_serializers,
+    removed,
+    restart_strategies,
+    state_backends,
+    time_characteristic,
+)
 from firesteel.pyflink1.names import REMOVED
 from firesteel.pyflink1.string_encoder import SimpleStringEncoder
 from firesteel.pyflink1.time_characteristic import TimeCharacteristic
@@ -122,6 +130,16 @@ def test_a_restart_strategy_of_the_execution_config_is_options(env):
     config: ExecutionConfig = env.get_config()
     restart_strategies.set_restart_strategy_of_config(config, RestartStrategies.no_restart())
     assert env.get_configuration().to_dict()["restart-strategy.type"] == "disable"
+
+
+def test_serializers_of_java_are_taken_and_have_no_effect(env, caplog):
+    removed.note.cache_clear()
+    config = env.get_config()
+    for one in java_serializers.REMOVED:
+        names = list(inspect.signature(one.value).parameters)[1:]
+        found = one.value(config, *("com.example.Class" for _ in names))
+        assert found is (False if one.name.startswith("is_") else config)
+    assert len(caplog.records) == len(java_serializers.REMOVED)
 
 
 @pytest.mark.parametrize("name", ["enable_externalized_checkpoints", "set_externalized_checkpoint_cleanup"])

@@ -253,7 +253,7 @@ def test_functions_and_tables_are_registered(env, t_env, rows):
 
 
 def test_java_functions_are_refused(t_env):
-    with pytest.raises(NotImplementedError, match="Java functions such as Twice"):
+    with pytest.raises(NotImplementedError, match="write Twice in Python"):
         t_env.register_java_function("twice", "Twice")
 
 

@@ -89,7 +89,7 @@ class SimulatedQuery:
         self.checkpoints = 0
         self.checkpoint_error: Exception | None = None
 
-    async def stop(self) -> None:
+    async def stop(self, is_final: bool = False) -> None:
         if self.stops_slowly:
             await self.may_stop.wait()
         self.is_stopped = True

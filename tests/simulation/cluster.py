@@ -146,7 +146,7 @@ class SimulatedQuery(RunningQuery):
         self.is_over = True
         self._plane.process.call(tell)
 
-    async def stop(self) -> None:
+    async def stop(self, is_final: bool = False) -> None:
         """Now and then Spark takes its time."""
         self.is_over = True
         random_ = self._plane.cluster.random

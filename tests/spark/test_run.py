@@ -94,3 +94,36 @@ async def test_a_commit_that_never_returns_does_not_keep_the_job_from_ending(tmp
     may_return.set()
     await asyncio.to_thread(run._thread.join)
     assert not listener.failed.done()
+
+
+class AskingRun(Run):
+    """A run that waits for an external system, from which it wants to know what there is to read."""
+
+    answers: threading.Event
+
+    def _prepare(self) -> None:
+        with self._asking():
+            self.answers.wait()
+
+    def _execute(self) -> None: ...
+
+
+@pytest.mark.parametrize("is_final", [True, False])
+async def test_the_end_of_a_job_does_not_wait_for_a_system_that_does_not_answer(is_final: bool, tmp_path: Path) -> None:
+    job = job_graph(("a", 1, []))
+    listener: Any = Listener()
+    query = QueryDescriptor(job.job_id, job, region=0, attempt=1, slots=1, subtasks=())
+    run = AskingRun(query, {}, listener, Context, CollectBuffers(), PrintedTexts(), tmp_path, 0)
+    run.answers = threading.Event()
+    run.begin()
+    stopping = asyncio.ensure_future(run.stop(is_final))
+    if is_final:
+        await stopping
+        assert run.is_running
+    else:  # Another run of the job follows, which asks the same system.
+        await asyncio.wait([stopping], timeout=1.5)
+        assert not stopping.done()
+    run.answers.set()
+    await stopping
+    await asyncio.to_thread(run._thread.join)
+    assert not listener.failed.done()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from firesteel.common import Types
@@ -69,3 +71,16 @@ def test_a_declared_field_must_be_one_of_the_stream():
     t_env = StreamTableEnvironment.create(env)
     with pytest.raises(ValidationException, match=r"Unable to find a field named 'no'.*available fields are: \['f0'"):
         t_env.from_data_stream(env.from_collection([(1, "a", 1.5)], ROW), builder().column("no", "INT").build())
+
+
+def test_a_stream_without_a_type_is_a_column_of_pickled_bytes(caplog):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    t_env = StreamTableEnvironment.create(env)
+    values = [1, ("a", None)]
+    table = t_env.from_data_stream(env.from_collection(values))
+    assert str(table.get_schema()) == "root\n |-- f0: BYTES\n"
+    assert "'Collection Source' has no declared type" in caplog.text
+    assert "output_type=Types.ROW" in caplog.text
+    t_env.to_data_stream(table).collect_async()
+    assert [pickle.loads(row[0]) for row in run_local(env).elements] == values

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from firesteel.cli.command_group import OptionPair
+from firesteel.cli.command_group import FileText, OptionPair
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
 from firesteel.common.options.known_options import doubt_about
@@ -140,13 +140,28 @@ def program_options(command: Callable[..., None]) -> Callable[..., None]:
 
 _DEPENDENCY_FLAGS = (
     click.option(
-        "-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zip archives to import."
+        "-pyfs",
+        "--pyFiles",
+        "files",
+        type=FileText(),
+        metavar="PATH,...",
+        help="Python files, packages and zip archives to import.",
     ),
     click.option(
-        "-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="Requirements to install with pip."
+        "-pyreq",
+        "--pyRequirements",
+        "requirements",
+        type=FileText(),
+        metavar="FILE[#DIR]",
+        help="Requirements to install with pip.",
     ),
     click.option(
-        "-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives to unpack for the program."
+        "-pyarch",
+        "--pyArchives",
+        "archives",
+        type=FileText(),
+        metavar="PATH[#NAME],...",
+        help="Archives to unpack for the program.",
     ),
 )
 
@@ -245,7 +260,7 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
             _fail(error, verbose)
         # Late imports: programs start without them.
         from firesteel.cli.user_error import user_error
-        from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output, is_of_closed_output
+        from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output, is_of_closed_output
 
         if is_of_closed_output(error):
             discard_output()

@@ -47,7 +47,8 @@ def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Pat
     """
     if path.is_dir():
         if arguments:
-            raise click.UsageError(f"{arguments[0]!r} follows the directory: options go before it")
+            _check_with_late_options(path, arguments)
+            return
         repository = _repository(path, is_static, seconds, output)
         click.echo(_shown(repository, output))
         raise SystemExit(repository.is_refused)
@@ -58,6 +59,16 @@ def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Pat
     found = RepositoryReport(path, (CheckedProgram(path, report),))
     click.echo(_shown(found, output) if output == "html" else _shown(report, output))
     raise SystemExit(report.is_refused)
+
+
+def _check_with_late_options(directory: Path, late: tuple[str, ...]) -> None:
+    """Check a directory, which takes no ARGUMENTS, so that what follows it are options."""
+    context = click.get_current_context()
+    given = {name: value for name, value in context.params.items() if name not in ("path", "arguments")}
+    full = check.make_context("check", [*late, str(directory)], parent=context.parent, default_map=given)
+    if full.params["arguments"]:
+        raise click.UsageError(f"{full.params['path']} follows the directory, after which only options are allowed")
+    check.invoke(full)
 
 
 def _checked(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from firesteel.cli.arguments import cluster_configuration, reported_errors
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, output_option, show, time_text
-from firesteel.cli.command_group import CommandGroup
+from firesteel.cli.command_group import CommandGroup, FileText
 from firesteel.client.rest_client import ENDED, RestClusterClient
 from firesteel.common.terminal_text import in_one_line
 
@@ -72,7 +73,9 @@ def cancel(address: str, output: str, directory: str | None, job_id: str) -> Non
 
 @click.command()
 @cluster_options
-@click.option("-p", "--savepointPath", "directory", help="Directory of the savepoint [the configured one].")
+@click.option(
+    "-p", "--savepointPath", "directory", type=FileText(), help="Directory of the savepoint [the configured one]."
+)
 @click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows first.")
 @_detached
 @_savepoint_type
@@ -100,6 +103,13 @@ class _SavepointGroup(CommandGroup):
         return super().parse_args(ctx, args if named else ["take", *args])
 
 
+def _jobs_and_commands(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what may follow `savepoint`: the name of a command, or a job for `take`."""
+    named = ctx.parent is not None and isinstance(ctx.parent.command, _SavepointGroup) and not ctx.args
+    commands = [CompletionItem(name) for name in savepoint.commands if named and name.startswith(incomplete)]
+    return commands + JobId().shell_complete(ctx, param, incomplete)
+
+
 @click.group(cls=_SavepointGroup)
 def savepoint() -> None:
     """Take, dispose of, inspect and compare savepoints; `savepoint JOB_ID` is short for `savepoint take JOB_ID`."""
@@ -107,11 +117,11 @@ def savepoint() -> None:
 
 @savepoint.command()
 @cluster_options
-@click.option("-d", "--dispose", metavar="PATH", help="Dispose of the savepoint at this path.")
+@click.option("-d", "--dispose", type=FileText(), metavar="PATH", help="Dispose of the savepoint at this path.")
 @_detached
 @_savepoint_type
-@click.argument("job_id", type=JobId(), required=False)
-@click.argument("directory", required=False)
+@click.argument("job_id", type=JobId(), required=False, shell_complete=_jobs_and_commands)
+@click.argument("directory", type=FileText(), required=False)
 def take(
     address: str,
     output: str,
@@ -134,7 +144,7 @@ def take(
 
 @savepoint.command()
 @output_option
-@click.argument("path")
+@click.argument("path", type=FileText())
 def inspect(output: str, path: str) -> None:
     """Show the state in the savepoint or checkpoint at PATH, without a cluster."""
     from firesteel.state_processor import inspect_savepoint  # late import: it imports all operators
@@ -146,8 +156,8 @@ def inspect(output: str, path: str) -> None:
 
 @savepoint.command()
 @output_option
-@click.argument("first")
-@click.argument("second")
+@click.argument("first", type=FileText())
+@click.argument("second", type=FileText())
 def diff(output: str, first: str, second: str) -> None:
     """Show which keys were added, removed and changed between the savepoints or checkpoints FIRST and SECOND."""
     from firesteel.state_processor import compare_savepoints  # late import: it imports all operators

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     TextType = click.ParamType  # of one kind only before click 8.4
 
-__all__ = ["CommandGroup", "OptionPair", "TextType"]
+__all__ = ["CommandGroup", "FileText", "OptionPair", "TextType"]
 
 _LONGEST = 500
 
@@ -26,6 +26,16 @@ class CommandGroup(click.Group):
         rows = [(name, command.get_short_help_str(_LONGEST)) for name, command in found if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+class FileText(TextType):
+    """A text that may be the path of a file, which the shell completes; others, such as a URI, are taken, too."""
+
+    name = "path"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Let the shell complete files."""
+        return [CompletionItem(incomplete, type="file")]
 
 
 class OptionPair(TextType):

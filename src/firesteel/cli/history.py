@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
+from firesteel.cli.command_group import FileText
 from firesteel.common.options.history_options import HISTORY_DIRS
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
@@ -16,7 +17,7 @@ from firesteel.errors import FiresteelError
 @click.command()
 @config_option
 @option_flags
-@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1)
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=FileText())
 def historyserver(config: Path | None, options: dict[str, str], directories: tuple[str, ...]) -> None:
     """Show jobs that have ended, from the archives in each DIRECTORY [historyserver.archive.fs.dir].
 

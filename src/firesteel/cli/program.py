@@ -37,7 +37,9 @@ def run_program(
     _show_progress(output)
     from firesteel.common.configuration import set_default_options
     from firesteel.compat import run_as_main
+    from firesteel.runtime.logs import leave_log_to_the_program
 
+    leave_log_to_the_program()  # now, as Spark may be ready before the first job
     set_default_options(options)
     # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()

@@ -18,17 +18,29 @@ from firesteel.cli.arguments import (
     restore_options,
     target_options,
 )
+from firesteel.cli.command_group import FileText
 from firesteel.cli.missing_names import refuse_missing
 from firesteel.common.terminal_text import printable
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @program_options
-@click.option("-py", "--python", metavar="FILE", help="File of the program; all positional words are its ARGUMENTS.")
+@click.option(
+    "-py",
+    "--python",
+    type=FileText(),
+    metavar="FILE",
+    help="File of the program; all positional words are its ARGUMENTS.",
+)
 @click.option("-pym", "--pyModule", "module", help="Module of the program, one of --pyFiles.")
 @dependency_flags
 @click.option(
-    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore the state of this savepoint or checkpoint."
+    "-s",
+    "--fromSavepoint",
+    "savepoint",
+    type=FileText(),
+    metavar="PATH",
+    help="Restore the state of this savepoint or checkpoint.",
 )
 @click.option(
     "-n",
@@ -58,7 +70,7 @@ from firesteel.common.terminal_text import printable
     "--output", type=click.Choice(["text", "json"]), default="text", help="Format of the job's progress [text]."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Do not show the job's progress.")
-@click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=FileText())
 def run(
     parallelism: int | None,
     runtime_mode: str | None,
@@ -97,7 +109,7 @@ def run(
             settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt as error:
-        click.echo(printable(str(error)) or "Interrupted: the job was cancelled.", err=True)
+        click.echo(printable(str(error)) or "Interrupted.", err=True)
         raise SystemExit(130) from None
 
 

@@ -20,6 +20,7 @@ from firesteel.cli.arguments import (
     target_options,
 )
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
+from firesteel.cli.command_group import FileText
 from firesteel.cli.missing_names import refuse_missing
 from firesteel.common.terminal_text import printable
 from firesteel.common.time import Duration
@@ -46,7 +47,13 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     is_flag=True,
     help="Leave state behind that belongs to no operator of the program.",
 )
-@click.option("--savepointPath", "directory", metavar="PATH", help="Directory of the savepoint [the configured one].")
+@click.option(
+    "--savepointPath",
+    "directory",
+    type=FileText(),
+    metavar="PATH",
+    help="Directory of the savepoint [the configured one].",
+)
 @click.option("--dry-run", is_flag=True, help="Compare the program with the job's state, and change nothing.")
 @click.option(
     "--probation",
@@ -57,7 +64,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Time to run without a restart or a failed checkpoint; else the former program goes on [60 s].",
 )
 @click.argument("job_id", type=JobId())
-@click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=FileText())
 def upgrade(
     parallelism: int | None,
     runtime_mode: str | None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import traceback
-from difflib import get_close_matches
 from pathlib import Path
 
 from firesteel.common.our_code import OUR_CODE
+from firesteel.common.uncaught_errors import frames_of_the_program, meant
 from firesteel.errors import FiresteelError
 
 
@@ -18,7 +18,7 @@ def user_error(error: Exception, program: Path) -> str:
     program.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith((OUR_CODE, "<frozen"))]
+    own = frames_of_the_program(error.__traceback__)
     file = os.path.abspath(program)  # as `run_as_main` names it
     own = own[next((i for i, frame in enumerate(own) if frame.filename == file), len(own)) :]
     if own and frames[-1].filename.startswith(OUR_CODE):
@@ -34,15 +34,3 @@ def user_error(error: Exception, program: Path) -> str:
         )
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{program} failed:\n{''.join(lines).rstrip()}"
-
-
-def meant(error: Exception) -> str:
-    """Return the attribute that the user may have meant, such as `; did you mean 'map'?`, or nothing.
-
-    Python's own tracebacks say so, too, but not for errors that are caught.
-    """
-    if not isinstance(error, AttributeError) or error.name is None or "; " in str(error):
-        return ""
-    public = [name for name in dir(error.obj) if not name.startswith("_")]
-    close = get_close_matches(error.name, public, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

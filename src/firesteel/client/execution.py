@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from firesteel.client.interrupts import end_quietly
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import progress_reporter
 from firesteel.client.remote_job_client import RemoteJobClient
@@ -107,7 +106,6 @@ def check(stream_graph: StreamGraph, configuration: Configuration) -> None:
 
 def _embedded(job_graph: JobGraph, staged: StagedData, serves_rest: bool) -> EmbeddedJobClient:
     leave_log_to_the_program()
-    end_quietly()
     client = EmbeddedJobClient(job_graph, serves_rest, staged)
     if not _running:
         # Registered now rather than at import, so that it runs before the handler that stops the JVM.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
-from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output, interrupted, until_done
+from firesteel.client.interrupts import interrupted, interrupted_again, until_done
 from firesteel.client.progress import progress_reporter
+from firesteel.client.progress_reporter import ProgressReporter
 from firesteel.client.restarts import RestartListener
 from firesteel.client.staged_data import StagedData
+from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -26,6 +30,10 @@ from firesteel.runtime.executiongraph.job_details import JobDetails, JobResult
 from firesteel.spark.commits import OutputClosedError
 
 _POLL_S = 0.2
+_PATIENCE_S = 2.0
+_WAITS = (
+    "The job is being cancelled: its functions, connectors or commits have not returned yet. Ctrl-C leaves at once."
+)
 
 
 class EmbeddedJobClient(JobClient):
@@ -130,8 +138,12 @@ class EmbeddedJobClient(JobClient):
             reporter.ended(self._details())
             return _execution_result(result)
         except KeyboardInterrupt:
-            until_done(self._cancel)
-            reporter.ended(self._details())
+            try:
+                until_done(lambda: self._cancel(reporter.progressed))
+                reporter.ended(self._details())
+            except KeyboardInterrupt:
+                self._leave(reporter)
+                raise interrupted_again() from None
             raise interrupted(self._restarts.last) from None
         finally:
             until_done(self.close)
@@ -160,12 +172,26 @@ class EmbeddedJobClient(JobClient):
         self._cancel()
         self.close()
 
-    def _cancel(self) -> None:
+    def _cancel(self, show: Callable[[JobDetails], None] = lambda details: None) -> None:
+        """Cancel the job, and show its details until it has ended."""
         if not self._result.done():
             # The job may end before the Dispatcher handles the cancellation.
             with contextlib.suppress(JobNotFoundError):
                 self.cancel().result()
-            self._result.result()
+        begun_s = time.monotonic()
+        while not self._result.done():
+            with contextlib.suppress(FutureTimeoutError):
+                self._result.result(_POLL_S)
+            show(self._details())
+            if not self._result.done() and begun_s and time.monotonic() - begun_s > _PATIENCE_S:
+                begun_s = 0.0
+                print(_WAITS, file=sys.stderr)
+
+    def _leave(self, reporter: ProgressReporter) -> None:
+        """Leave a job that takes long to end, as its user has interrupted again: it ends with the process."""
+        reporter.ended(self._details())
+        self._is_closed = True
+        self._cluster.leave()
 
     def close(self) -> None:
         """Close the cluster, which ends the job."""

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from firesteel.client.progress_reporter import ProgressReporter, Restart, RestartLines
+from firesteel.client.terminal_logs import TerminalLogs
 from firesteel.common.terminal_text import in_one_line, printable
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -117,6 +118,8 @@ class _LiveTable:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._live: Live | None = None
+        self._logs = TerminalLogs([])
+        self._line = LineOfProgress()
 
     def serves(self, address: str) -> None:
         self._console.print(f"Dashboard and REST API: {address}", highlight=False)
@@ -126,11 +129,14 @@ class _LiveTable:
 
     def submitted(self, job_id: str) -> None:
         self._console.print(_submitted(job_id), highlight=False)
+        self._line = LineOfProgress()
         self._start()
 
     def _start(self) -> None:
-        self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False)
+        self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty())
+        before = sys.stdout, sys.stderr
         self._live.start()
+        self._logs = TerminalLogs(zip(before, (sys.stdout, sys.stderr), strict=True))
 
     def restarts(self, restart: Restart) -> None:
         self._console.print(escape(printable(str(restart))), highlight=False)
@@ -140,13 +146,14 @@ class _LiveTable:
             self._live.update(self._shown(details), refresh=True)
 
     def _shown(self, details: JobDetails) -> RenderableType:
-        return _table(details)
+        return _table(details, ", ".join(self._line.input(details)))
 
     def ended(self, details: JobDetails) -> None:
         self.progressed(details)
         if self._live is not None:
             self._live.stop()
             self._live = None
+            self._logs.restore()
 
 
 class LineOfProgress:
@@ -163,21 +170,23 @@ class LineOfProgress:
 
     def text(self, details: JobDetails) -> str:
         """Return the line, given the job at this moment."""
-        read = sum(vertex.records_out for vertex in details.vertices if vertex.records_in == 0)
-        if details.status is JobStatus.RUNNING:
-            self._measure(read)
-        name = in_one_line(details.name)
-        parts = [f"{name}: {details.status.name}", f"{details.duration_ms / 1000:.1f} s"]
-        awaited = _awaited(details)
-        if awaited:
-            parts.append(awaited)
-        elif read:  # Nobody counts what stays within one chain of operators.
-            parts += [f"{read:,} records read", f"{self._rate:,.0f}/s"]
-        if not awaited:
-            parts += _of_sources(details)
+        parts = [f"{in_one_line(details.name)}: {details.status.name}", f"{details.duration_ms / 1000:.1f} s"]
+        parts += self.input(details)
         if details.restarts:
             parts.append(f"restarts: {details.restarts}")
         return ", ".join(parts)
+
+    def input(self, details: JobDetails) -> list[str]:
+        """Return what the job waits for, or else what it has read and how much is left."""
+        read = sum(_records_read(vertex) for vertex in details.vertices)
+        if details.status is JobStatus.RUNNING:
+            self._measure(read)
+        awaited = _awaited(details)
+        if awaited:
+            return [awaited]
+        rate = read * 1000 / max(details.duration_ms, 1) if details.status.is_terminal else self._rate
+        records = [f"{read:,} records read", f"{rate:,.0f}/s"] if read else []
+        return records + _of_sources(details)
 
     def _measure(self, read: int) -> None:
         """Update the rate, a mean over some seconds."""
@@ -208,6 +217,12 @@ class LiveLine(_LiveTable):
         return Text(self._line.text(details), no_wrap=True, overflow="ellipsis")
 
 
+def _records_read(vertex: JobVertexDetails) -> int:
+    """Return how many records a source has read, 0 for others; it has sent none if all is in one chain."""
+    is_source = vertex.records_in == 0
+    return max(vertex.records_out, (vertex.units_read or 0) if vertex.pending_records is not None else 0) * is_source
+
+
 def _of_sources(details: JobDetails) -> list[str]:
     """Return which share bounded sources have read, on average, and how far the others are behind."""
     bounded = [vertex.share_read for vertex in details.vertices if vertex.share_read is not None]
@@ -232,11 +247,10 @@ def _awaited(details: JobDetails) -> str:
     return "starting Spark and the slots" if states & {"DEPLOYING", "INITIALIZING"} else ""
 
 
-def _table(details: JobDetails) -> Table:
-    awaited = _awaited(details)
+def _table(details: JobDetails, caption: str) -> Table:
     title = f"{escape(in_one_line(details.name))}: {details.status.name}, {details.duration_ms / 1000:.1f} s"
     title += f", restarts: {details.restarts}" if details.restarts else ""
-    table = Table(title=title, title_justify="left", caption=awaited or None, caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=caption or None, caption_justify="left")
     table.add_column("vertex")
     table.add_column("subtasks")
     table.add_column("records in", justify="right")

@@ -11,11 +11,12 @@ from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
 from firesteel.client.collected import elements_of
-from firesteel.client.interrupts import OUTPUT_CLOSED, discard_output
+from firesteel.client.interrupts import detached
 from firesteel.client.progress import progress_reporter
 from firesteel.client.progress_reporter import Restart
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.client.staged_data import StagedData
+from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -151,6 +152,13 @@ class RemoteJobClient(JobClient):
             JobCanceledError: the job was cancelled.
         """
         progress_reporter().submitted(self._job_id)
+        try:
+            return self._follow()
+        except KeyboardInterrupt:
+            raise detached(self._job_id) from None
+
+    def _follow(self) -> JobExecutionResult:
+        """Report on the job until it has ended, and return its result."""
         asked_s = 0.0
         while (result := self._cluster.execution_result(self._job_id)) is None:
             with contextlib.suppress(ClusterClientError):  # The next question says it, if it lasts.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from firesteel.common.completable_future import CompletableFuture
+from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.job_id import JobID
 
 __all__ = ["JobClient"]
@@ -62,6 +63,15 @@ class JobClient(ABC):
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture:
         """Return a future of the `JobExecutionResult`, which completes when the job ends."""
+
+    def wait(self) -> JobExecutionResult:
+        """Wait until the job ends and return its result; its progress is shown meanwhile. PyFlink has no such method.
+
+        Raises:
+            JobExecutionError: the job failed or was cancelled.
+        """
+        result: JobExecutionResult = self.get_job_execution_result().result()
+        return result
 
     def close(self) -> None:  # noqa: B027 - most clients hold nothing
         """Release what the client holds: for a job in this process its cluster, with which the job ends."""

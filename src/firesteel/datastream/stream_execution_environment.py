@@ -31,6 +31,7 @@ from firesteel.common.options.python_options import (
 from firesteel.common.options.stored_options import PIPELINE_JARS, STATE_CHANGELOG
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.uncaught_errors import show_briefly
 from firesteel.common.values.collection_input import collection_coercer
 from firesteel.common.watermark_strategy import WatermarkStrategy, callable_in_source
 from firesteel.connectors.files.source import FileSource
@@ -115,6 +116,7 @@ class StreamExecutionEnvironment(WithoutJava):
         environment = StreamExecutionEnvironment(merged)
         _latest[:] = [environment]
         hint_at_exit(has_unexecuted_program, sys._getframe(1))
+        show_briefly()
         return environment
 
     # --- settings ----------------------------------------------------------------------------------------------------

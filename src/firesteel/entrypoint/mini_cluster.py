@@ -54,6 +54,7 @@ class MiniCluster:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jobmanager", daemon=True)
         self._entrypoint: ClusterEntrypoint | None = None
+        self._is_left = False
 
     def start(self) -> str | None:
         """Start the cluster, submit the job and return the address of the REST API, if there is one.
@@ -108,12 +109,25 @@ class MiniCluster:
 
     def close(self) -> None:
         """Stop everything except the JVM; further calls have no effect."""
-        if not self._thread.is_alive():
+        if self._is_left or not self._thread.is_alive():
             return
         try:
             if self._entrypoint is not None:
                 self._run(self._entrypoint.stop()).result(_CLOSE_TIMEOUT_S)
+            self._run(_end_tasks()).result(_CLOSE_TIMEOUT_S)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def leave(self) -> None:
+        """Let the cluster end with this process, which is about to exit; `close()` has no effect any more."""
+        self._is_left = True
+
+
+async def _end_tasks() -> None:
+    """Cancel what still runs on the event loop, as `asyncio.run` does; asyncio would complain of it."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -89,9 +89,8 @@ class RepositoryReport:
             lines.append(f"{one.verdict}: {one.path}" + (f" ({one.jobs})" if one.jobs else ""))
             lines += [f"  {cause}" for cause in one.causes()]
         summary = ", ".join(f"{number} {verdict}" for verdict, number in self.counts().items())
-        return "\n".join(
-            [*lines, "", f"{len(self.programs)} programs: {summary or 'none imports pyflink or firesteel'}"]
-        )
+        count = "1 program" if len(self.programs) == 1 else f"{len(self.programs)} programs"
+        return "\n".join([*lines, "", f"{count}: {summary or 'none imports pyflink or firesteel'}"])
 
     def as_json(self) -> dict[str, object]:
         """Return all reports as JSON data."""

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from firesteel.pyflink1 import (
     checkpoint_settings,
+    java_serializers,
     kafka,
     restart_strategies,
     schemas,
@@ -21,6 +22,7 @@ from firesteel.pyflink1.removed import Removed
 
 _PIECES = (
     checkpoint_settings,
+    java_serializers,
     kafka,
     restart_strategies,
     schemas,

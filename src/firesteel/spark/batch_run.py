@@ -66,7 +66,8 @@ class BatchRun(Run):
         self._output = BatchOutput(self._remote or self._directory, self._committers, self._seal)
         self._decided = self._output.decided()
         if self._decided is None:
-            self._input = SplitEnumerator(self._query.job_graph, self._options).plan_all()
+            with self._asking():
+                self._input = SplitEnumerator(self._query.job_graph, self._options).plan_all()
 
     def _execute(self) -> None:
         assert self._output is not None

@@ -53,6 +53,11 @@ class SparkExecutors:
         self._utils = context._jvm.org.apache.spark.api.python.PythonUtils
         self.application_id: str = context.applicationId
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether Spark has ended the application, for instance as its executors failed again and again."""
+        return bool(self._java.isStopped())
+
     def alive(self) -> dict[str, str]:
         """Return host by executor id, as recorded by Spark's own listener."""
         found, hosts = self._java.statusStore().executorList(True).iterator(), {}

@@ -27,6 +27,7 @@ from firesteel.spark.class_archive import VERIFY, ClassArchive, class_archive
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_command import (
     FIXED_OPTIONS,
+    JAVA_VARIABLES,
     JVM_OPTIONS,
     configuration_directories,
     java_command,
@@ -42,9 +43,7 @@ from firesteel.spark.temporary_directory import TemporaryDirectory
 _OWN_JAVA_OPTIONS = {
     "spark.driver.extraJavaOptions",
     "spark.driver.memory",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "_JAVA_OPTIONS",
+    *JAVA_VARIABLES,
 }
 """Settings and environment variables that may prevent Java from using the archive."""
 

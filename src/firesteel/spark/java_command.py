@@ -61,6 +61,9 @@ FIXED_OPTIONS = (
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
 )
 
+JAVA_VARIABLES = frozenset({"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
+"""Environment variables with options that Java adds to those of its command."""
+
 _UNSAFE_DENIED_SINCE = 24
 
 _SAYS_NO_REASON = re.compile(
@@ -104,6 +107,8 @@ def spark_arguments(settings: Mapping[str, str], directory: str, with_submit: bo
         with_submit: Whether SparkSubmit carries out the settings.
     """
     own = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
+    if own or JAVA_VARIABLES & os.environ.keys():
+        own.insert(0, "-XX:-IgnoreUnrecognizedVMOptions")  # for ours, which not every Java has
     properties = [] if with_submit else [f"-D{key}={value}" for key, value in settings.items()]
     options = write_private_file(Path(directory) / "java.options", java_arguments([*own, *properties]))
     if not with_submit:

@@ -23,6 +23,7 @@ from firesteel.runtime.resourcemanager.workers import (
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.runtime.thread_pools import SPARK
 from firesteel.spark.executors import SparkExecutors
+from firesteel.spark.missing_executors import missing_executors
 from firesteel.spark.task_manager_launch import LaunchTaskManager
 from firesteel.task.state_seal import UNSEALED, StateSeal
 
@@ -31,6 +32,9 @@ logger = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.2
 _LOOK_LATE_EVERY_S = 1.0
 _TELL_AGAIN_S = 2.0
+_PATIENCE_S = 10.0
+"""Time for an executor to start before it is said that none does."""
+
 _UNKNOWN = -1
 """Marker that the last requested number is outdated, as killing an executor reduces it."""
 _GONE = (Py4JError, OSError, FiresteelError)
@@ -73,6 +77,8 @@ class SparkResourceManagerDriver:
         self._awaited = 0
         self._required = 0
         self._told_s = 0.0
+        self._missed_since_s: float | None = None
+        self._last_warning = ""
         self._changed = asyncio.Event()
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
@@ -153,17 +159,39 @@ class SparkResourceManagerDriver:
             try:
                 self._take(*await SPARK.run(self._look))
                 await SPARK.run(self._require)
+                await SPARK.run(self._miss_executors)
             except Py4JJavaError as error:
                 # The JVM is alive: its Master may be unavailable for a while, but its executors keep running.
-                logger.warning("Spark rejected a request: %s", error.java_exception)
+                self._warn(f"Spark rejected a request: {error.java_exception}")
             except _GONE as error:
-                logger.warning("Spark does not answer: %s", error)
+                self._warn(f"Spark does not answer: {error}")
                 self._take({}, {})
             except Exception:
                 logger.exception("polling Spark's executors failed; it is retried")
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), _LOOK_EVERY_S)
+
+    def _warn(self, text: str) -> None:
+        """Log a warning, but not each time that a lasting condition is met."""
+        if text != self._last_warning:
+            logger.warning("%s", text)
+            self._last_warning = text
+
+    def _miss_executors(self) -> None:
+        """Say that Spark starts no executor, and why if that can be found."""
+        now_s = time.monotonic()
+        if not self._awaited:
+            self._missed_since_s = None
+        elif self._missed_since_s is None:
+            self._missed_since_s = now_s
+        elif self._executors is not None and self._executors.is_stopped:
+            self._warn(f"Spark has ended its application. {self._missing(self._executors)}")
+        elif self._executors is not None and now_s - self._missed_since_s > _PATIENCE_S:
+            self._warn(self._missing(self._executors))
+
+    def _missing(self, executors: SparkExecutors) -> str:
+        return missing_executors(self._awaited, len(self._hosts), executors.application_id)
 
     def _look(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the hosts of the live executors and the reasons of lost ones, both by container id."""
@@ -202,6 +230,7 @@ class SparkResourceManagerDriver:
             for container_id, host in new.items():
                 logger.info("executor %s started on %s", container_id, host)
             self._awaited = max(self._awaited - len(new), 0)
+            self._missed_since_s, self._last_warning = None, ""
             self._listener.containers_granted(list(new))
 
     def _require(self) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ from firesteel.task.batch_plan import StageReport, SubtaskReport
 from firesteel.task.stage_plan import StagePlan
 
 logger = logging.getLogger(__name__)
+
+_GRACE_S = 1.0
+"""Time that a connector has to answer when its job ends."""
 
 
 class Run:
@@ -67,6 +70,7 @@ class Run:
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
         self._is_given_up = False
+        self._is_asking = False
         self._ended = asyncio.Event()
         self._context: Any = None
         self._thread = threading.Thread(target=self._run, name=f"query-{query.job_id[:8]}", daemon=True)
@@ -80,22 +84,42 @@ class Run:
         """Whether the thread of the run is alive."""
         return self._thread.is_alive()
 
-    async def stop(self) -> None:
+    async def stop(self, is_final: bool = False) -> None:
         """Stop the run and wait for its thread, for at most `task.cancellation.timeout`.
 
         After the timeout the thread is abandoned, so that a commit that never returns does not keep the job from
         ending. Flink ends the process of such a task; a thread can only be abandoned.
+
+        Args:
+            is_final: Whether no other run of the job follows in this process. Then a thread that waits for an answer of
+                an external system about its input is abandoned after a second, as it has changed nothing there.
         """
         self._stopping.set()
         # A separate thread, because the loop's thread pool is already closed when the process is about to end.
         threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
         timeout_s = cancellation_timeout_s(self._options)
         try:
-            await asyncio.wait_for(self._ended.wait(), timeout_s)
+            await asyncio.wait_for(self._ended_or_only_asking() if is_final else self._ended.wait(), timeout_s)
         except TimeoutError:
-            self._is_given_up = True
             text = "the thread of job %s did not end within %g s; it is abandoned, and may still be committing"
             logger.error(text, self._query.job_id, timeout_s, extra=about(self._query.job_id))
+        self._is_given_up = not self._ended.is_set()
+
+    async def _ended_or_only_asking(self) -> None:
+        """Wait until the thread has ended, but only a moment if it asks: it begins no other question by then."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), _GRACE_S)
+        if not self._is_asking:
+            await self._ended.wait()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Mark that the thread asks connectors what there is to read, which changes nothing and may take long."""
+        self._is_asking = True
+        try:
+            yield
+        finally:
+            self._is_asking = False
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Raise NotImplementedError, as BATCH jobs have no state to save."""

@@ -13,11 +13,13 @@ import atexit
 import contextlib
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterable
 
+from firesteel.spark.forwarded_output import ForwardedOutput
 from firesteel.spark.gateway import python_environment
 
 _POLL_S = 0.1
@@ -41,15 +43,25 @@ class SlotServer:
         self._reports, reports = os.pipe()
         os.set_blocking(self._reports, False)
         command = [sys.executable, "-m", "firesteel.task.slot_server", str(reports)]
+        # A child inherits the mask: Ctrl-C, which is meant for us, must not end it before it can ignore it.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        self._output = ForwardedOutput()
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, env=python_environment(), pass_fds=(reports,)
+                command,
+                stdin=subprocess.PIPE,
+                env=python_environment(),
+                pass_fds=(reports,),
+                stdout=self._output.stdout,
+                stderr=self._output.stderr,
             )
         except OSError:
             self._close_reports()
             raise
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(reports)
+        self._output.start(self._process)
         self._modules: set[str] = set()
         self._unread = b""
 
@@ -97,6 +109,7 @@ class SlotServer:
         """End a server without slot processes at once."""
         self._process.kill()
         self._process.wait()
+        self._output.join()
         self._close_reports()
 
     def end(self) -> None:
@@ -109,6 +122,7 @@ class SlotServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._output.join()
         self._close_reports()
 
     def _close_reports(self) -> None:

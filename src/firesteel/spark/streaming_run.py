@@ -202,7 +202,7 @@ class StreamingRun(Run):
                 case Step.GO_ON:
                     plan, wait_s = self._plan_or_wait()
                     if plan is not None:
-                        return plan
+                        return None if self._stopping.is_set() else plan
             begun_s = time.monotonic()
             self._wake.wait(wait_s)
             self._enumerator.waited(time.monotonic() - begun_s, at_most_s=wait_s or 0.0)
@@ -217,7 +217,8 @@ class StreamingRun(Run):
         if wait_s > 0:
             return None, wait_s
         now = self._clock.now_ms()
-        plan = self._enumerator.plan(now)
+        with self._asking():
+            plan = self._enumerator.plan(now)
         due = self._checkpoints.next_time
         checkpoint_in_s = self._protocol.due_in_s(time.monotonic())
         is_wanted = checkpoint_in_s <= 0 or self._protocol.is_wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
+from firesteel.datastream.missing_execute import INSERT_EXECUTE, STATEMENT_SET_EXECUTE, executed, expect
 from firesteel.table.compiled_plan import CompiledPlan
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.planner.parse.parser import parse
@@ -47,8 +48,8 @@ class StatementSet:
         Args:
             table_pipeline: The result of `Table.insert_into`.
         """
-        self._inserts.append(insert_of(table_pipeline))
-        return self
+        executed(INSERT_EXECUTE)  # The set takes its place.
+        return self._add(insert_of(table_pipeline))
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """Add an INSERT.
@@ -62,8 +63,7 @@ class StatementSet:
         statement = parse(stmt)
         if not isinstance(statement, s.Insert):
             raise ValidationException("Only insert statement is supported now.")
-        self._inserts.append(executor_of(self._t_env).plan_insert(statement))
-        return self
+        return self._add(executor_of(self._t_env).plan_insert(statement))
 
     def add_insert(
         self, target_path_or_descriptor: str | TableDescriptor, table: Any, overwrite: bool = False
@@ -84,6 +84,7 @@ class StatementSet:
             extra_details: Constants of `ExplainDetail` that add information.
         """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        executed(STATEMENT_SET_EXECUTE)
         return executor_of(self._t_env).explain_inserts(self._inserts, details)
 
     def print_explain(self, *extra_details: int) -> None:
@@ -102,13 +103,11 @@ class StatementSet:
         """
         if not self._inserts:
             raise ValidationException("No statement in the statement set; add an INSERT before execute()")
-        inserts, self._inserts = self._inserts, []
-        return executor_of(self._t_env).run_inserts(inserts)
+        return executor_of(self._t_env).run_inserts(self._taken())
 
     def attach_as_datastream(self) -> None:
         """Add the INSERTs to the job of the StreamExecutionEnvironment, and clear the statement set."""
-        inserts, self._inserts = self._inserts, []
-        executor_of(self._t_env).attach_inserts(inserts)
+        executor_of(self._t_env).attach_inserts(self._taken())
 
     def compile_plan(self) -> CompiledPlan:
         """Return the plan of all INSERTs, to be stored and executed later.
@@ -116,4 +115,16 @@ class StatementSet:
         Raises:
             TableException: it has something that can't be stored, such as a stream of the program.
         """
+        executed(STATEMENT_SET_EXECUTE)
         return CompiledPlan(executor_of(self._t_env).plans.compiled(self._inserts), self._t_env)
+
+    def _add(self, insert: PlannedInsert) -> StatementSet:
+        self._inserts.append(insert)
+        expect(STATEMENT_SET_EXECUTE)
+        return self
+
+    def _taken(self) -> list[PlannedInsert]:
+        """Return the INSERTs, which are executed with something, and clear the set."""
+        executed(STATEMENT_SET_EXECUTE)
+        inserts, self._inserts = self._inserts, []
+        return inserts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from firesteel.datastream.missing_execute import INSERT_EXECUTE, executed, expect
 from firesteel.table.catalogs.catalog_objects import ObjectIdentifier
 from firesteel.table.compiled_plan import CompiledPlan
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -33,9 +34,11 @@ class TablePipeline:
     def __init__(self, t_env: TableEnvironment, node: Rel, path: tuple[str, ...], overwrite: bool) -> None:
         self._t_env = t_env
         self._insert = executor_of(t_env).planned_insert(path, node, overwrite)
+        expect(INSERT_EXECUTE)
 
     def execute(self) -> TableResult:
         """Start the job."""
+        executed(INSERT_EXECUTE)
         return executor_of(self._t_env).run_inserts([self._insert])
 
     def explain(self, *extra_details: int) -> str:
@@ -45,6 +48,7 @@ class TablePipeline:
             extra_details: Constants of `ExplainDetail` that add information.
         """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        executed(INSERT_EXECUTE)
         return executor_of(self._t_env).explain_inserts([self._insert], details)
 
     def print_explain(self, *extra_details: int) -> None:
@@ -66,4 +70,5 @@ class TablePipeline:
         Raises:
             TableException: it has something that can't be stored, such as a stream of the program.
         """
+        executed(INSERT_EXECUTE)
         return CompiledPlan(executor_of(self._t_env).plans.compiled([self._insert]), self._t_env)

@@ -118,6 +118,8 @@ class TableResult:
     def wait(self, timeout_ms: int | None = None) -> None:
         """Wait until the job has ended or, for a query, until it has started.
 
+        Progress is shown unless there is a limit.
+
         Args:
             timeout_ms: The maximum time to wait, in ms; None waits without limit.
 
@@ -127,9 +129,12 @@ class TableResult:
         """
         if self._job_client is None or self._is_query:
             return
+        if timeout_ms is None:
+            self._job_client.wait()
+            return
         future = self._job_client.get_job_execution_result()
         try:
-            future.result() if timeout_ms is None else future.result(timeout_ms / 1000)
+            future.result(timeout_ms / 1000)
         except FutureTimeoutError as error:
             raise TimeoutError(f"The job has not ended within {timeout_ms} ms") from error
         finally:

@@ -6,6 +6,7 @@ All user code runs in its main thread. It ends when the control connection close
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import selectors
@@ -277,4 +278,8 @@ def _close_quietly(stream: Any) -> None:
 def main(name: str, control_path: str, data_path: str) -> None:
     """Run a slot process until it ends; does not return normally."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for stream in (sys.stdout, sys.stderr):
+        # Lines in one piece, even with PYTHONUNBUFFERED: several slots print to the same terminal or file.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, write_through=False)
     SlotProcess(name, control_path, data_path).run()

@@ -72,6 +72,7 @@ def _run_slot(name: str, control_path: str, data_path: str) -> None:
 def main() -> None:
     """Fork a slot process per line of standard input, until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # It was blocked until now: see `SlotServer`.
     reports = _Reports(int(sys.argv[1]))
     collect_garbage_rarely()
     gc.freeze()

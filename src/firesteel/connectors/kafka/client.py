@@ -18,7 +18,7 @@ T = TypeVar("T")
 Offsets = dict[KafkaTopicPartition, int]
 
 _RETRY_S = 0.1
-_PATIENCE_S = 3.0
+PATIENCE_S = 3.0
 """A wait that a user should hear of."""
 
 _logger = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class KafkaAdmin:
     def _retry(self, what: str, ask: Callable[[float], T]) -> T:
         """Call `ask` until it returns or raises an error that is not transient, or the timeout has passed."""
         deadline = time.monotonic() + self._timeout_s
-        impatience = threading.Timer(_PATIENCE_S, self._tell_of_waiting, [what])
+        impatience = threading.Timer(PATIENCE_S, self._tell_of_waiting, [what])
         impatience.daemon = True
         impatience.start()
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.connectors.kafka.client import QUIET, KafkaError, LastError, kafka_library
+from firesteel.connectors.kafka.client import PATIENCE_S, QUIET, KafkaError, LastError, kafka_library
 from firesteel.connectors.kafka.properties import producer_settings
 from firesteel.connectors.kafka.records import KafkaRecordSerializationSchema, Record
 from firesteel.connectors.staging import PreparedRows, StagingWriter
@@ -18,6 +20,9 @@ _INLINE_BYTES = 128 * 1024
 
 _DELIVERY_TIMEOUT_MS = "120000"
 _MOST_BYTES = "1000000"
+_STEP_S = 0.2
+
+_logger = logging.getLogger(__name__)
 
 
 class RecordProducer:
@@ -78,8 +83,13 @@ class RecordProducer:
         Raises:
             KafkaError: a record was not delivered within `delivery.timeout.ms`, or delivery failed.
         """
+        begun_s = time.monotonic()
         try:
-            left = self.client.flush(self.timeout_s)
+            # In steps, as nothing can interrupt the client, and the job may be cancelled meanwhile.
+            while (left := self.client.flush(_STEP_S)) and (waited_s := time.monotonic() - begun_s) < self.timeout_s:
+                if waited_s >= PATIENCE_S > waited_s - _STEP_S:
+                    delay = self.errors.about(f"write {left} records", "no answer yet")
+                    _logger.warning("%s; trying for %g s", delay, self.timeout_s)
         except SystemError as error:  # confluent-kafka after a fatal error
             raise self.errors.about("write", "the producer failed") from error
         self._check()

@@ -31,9 +31,7 @@ def register_java_function(self: TableEnvironment, name: str, function_class_nam
     Raises:
         NotImplementedError: always.
     """
-    raise NotImplementedError(
-        f"Java functions such as {function_class_name} are not available; write the function in Python with udf()"
-    )
+    raise NotImplementedError(f"Java functions are not available; write {function_class_name} in Python with udf()")
 
 
 def register_table(self: TableEnvironment, name: str, table: Table) -> None:

@@ -134,8 +134,12 @@ class AfterSavepoint(enum.Enum):
 class RunningQuery(Protocol):
     """A running query."""
 
-    async def stop(self) -> None:
-        """Stop the query and wait until nothing of it runs. Idempotent; also valid after the query has ended."""
+    async def stop(self, is_final: bool = False) -> None:
+        """Stop the query and wait until nothing of it runs. Idempotent; also valid after the query has ended.
+
+        Args:
+            is_final: Whether no other query of the job follows here, so that what only reads may be left behind.
+        """
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint in a directory and return its path.

@@ -19,6 +19,8 @@ from firesteel.runtime.scheduler.actions import StartQuery, StopQuery
 
 __all__ = ["JobQueries"]
 
+_ENDING = frozenset({JobStatus.CANCELLING, JobStatus.FAILING})
+
 
 class JobQueries:
     """The execution of `StartQuery` and `StopQuery`, with the results reported to the Scheduler.
@@ -80,13 +82,18 @@ class JobQueries:
             self._endpoint.spawn(self._stop(query, action), "stopping the query")
 
     async def _stop(self, query: QueryRun, action: StopQuery) -> None:
-        await query.stop()
+        await query.stop(self._is_ending())
         self._perform(self._parts.scheduler.query_stopped(action.region, action.run))
+
+    def _is_ending(self) -> bool:
+        """Return whether the job will not run again."""
+        status = self._parts.graph.status
+        return status in _ENDING or status.is_globally_terminal
 
     async def stop_all(self) -> None:
         """Stop all queries and wait until nothing of them runs."""
         for query in list(self._runs.values()):
-            await query.stop()
+            await query.stop(self._is_ending())
 
     def _finished(self, region: int, run: int) -> None:
         if self._parts.scheduler.is_at(region, run):

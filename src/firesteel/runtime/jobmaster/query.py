@@ -96,14 +96,18 @@ class QueryRun:
         self._query: RunningQuery | None = None
         self._starting = endpoint.spawn(self._start(data_plane, query), "starting the query")
 
-    async def stop(self) -> None:
-        """Stop the query and wait until nothing of it runs; a pending start is awaited first."""
+    async def stop(self, is_final: bool) -> None:
+        """Stop the query and wait until nothing of it runs; a pending start is awaited first.
+
+        Args:
+            is_final: Whether no other query of the job follows here.
+        """
         self._is_stopping = True
         await self._starting
         query, self._query = self._query, None
         if query is not None:
             try:
-                await query.stop()
+                await query.stop(is_final)
             except Exception:
                 logger.exception("run %d of the query could not be stopped", self._run, extra=about(self._job_id))
 

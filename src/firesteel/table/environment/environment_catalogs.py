@@ -417,6 +417,4 @@ def _model_of(descriptor: ModelDescriptor) -> CatalogModel:
 
 
 def _no_java(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"Java functions such as {name} are not available; write the function in Python with udf()"
-    )
+    return NotImplementedError(f"Java functions are not available; write {name} in Python with udf()")

@@ -5,6 +5,8 @@ Flink: `ExternalDynamicSource` and `FieldInfoUtils`.
 
 from __future__ import annotations
 
+import logging
+import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from firesteel.columns.rex import InputRef
 from firesteel.columns.type_information import data_type_of
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.typeinfo import Types
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.functions.operator_builder import add_operator, transformation_of
@@ -30,6 +33,8 @@ from firesteel.table.schema import Schema
 from firesteel.table.syntax.statements import ColumnDefinition
 from firesteel.table.syntax.unresolved import Alias, Apply, Ref
 from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
+
+_logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
@@ -79,6 +84,7 @@ def stream_table(
     Raises:
         ValidationException: The type has no columns, or a column does not exist.
     """
+    stream = _with_columns(stream)
     found = _fields_of(stream)
     if len(fields) == 1 and isinstance(fields[0], Schema):
         schema = _complete(fields[0], found)
@@ -126,6 +132,18 @@ def _projected(node: Rel, names: list[str]) -> Rel:
     fields = [node.row_type.fields[position] for position in positions]
     references = tuple(InputRef(at, field.data_type) for at, field in zip(positions, fields, strict=True))
     return rel.Project(node, references, t.RowType(fields))
+
+
+def _with_columns(stream: DataStream[object]) -> DataStream[object]:
+    """Return the stream, as bytes if it has no declared type: Flink sees the bytes that Python has pickled."""
+    if stream.get_type() != Types.PICKLED_BYTE_ARRAY():
+        return stream
+    _logger.warning(
+        "the stream %r has no declared type, so its table has one column f0 with pickled bytes; declare the type, such "
+        "as output_type=Types.ROW([...]) of a map()",
+        stream.get_name(),
+    )
+    return stream.map(pickle.dumps, Types.PRIMITIVE_ARRAY(Types.BYTE())).name("Pickle")
 
 
 def _fields_of(stream: DataStream[Any]) -> list[_Column]:

@@ -1,0 +1,43 @@
+"""The wait for the delivery of records, without a broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.connectors.kafka.client import PATIENCE_S, KafkaError
+from firesteel.connectors.kafka.writer import RecordProducer
+
+
+class Interrupted(Exception):
+    """What a cancelled task raises, between two calls of the client."""
+
+
+def test_a_flush_can_be_interrupted_and_says_what_it_waits_for(caplog, monkeypatch):
+    producer = RecordProducer({"bootstrap.servers": "localhost:9", "delivery.timeout.ms": "120000"})
+    producer.produce([("topic", None, b"value", 0, None)])
+    now_s = 0.0
+
+    class Client:
+        def flush(self, timeout_s: float) -> int:
+            nonlocal now_s
+            assert timeout_s <= 1  # Nothing interrupts the client itself.
+            now_s += timeout_s
+            if now_s > 2 * PATIENCE_S:
+                raise Interrupted
+            return 1
+
+    monkeypatch.setattr("firesteel.connectors.kafka.writer.time.monotonic", lambda: now_s)
+    producer.client.purge()
+    producer.client = Client()
+    with pytest.raises(Interrupted):
+        producer.flush()
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "could not write 1 records: no answer yet" in told
+    assert told.endswith("trying for 120 s")
+
+
+def test_records_that_are_not_delivered_in_time_fail_the_job():
+    producer = RecordProducer({"bootstrap.servers": "localhost:9", "delivery.timeout.ms": "500", "linger.ms": "0"})
+    producer.produce([("topic", None, b"value", 0, None)])
+    with pytest.raises(KafkaError, match="could not write"):
+        producer.flush()
