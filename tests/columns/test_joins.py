@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -86,11 +87,10 @@ class Run:
 
     def change(self, index, batch):
         self.kernel.process(index, batch)
-        found = [
-            (kind, repr(row)) for part in self.output for kind, row in zip(kinds_list(part), rows_of(part), strict=True)
-        ]
+        found = [pair for part in self.output for pair in zip(kinds_list(part), rows_of(part), strict=True)]
         self.output.clear()
-        return found
+        # Rows that differ in the sign of a zero are equal, so a retraction may take either.
+        return [(kind, re.sub(r"-0\.0\b", "0.0", repr(row))) for kind, row in found]
 
     def taken(self):
         found = [pair for batch in self.output for pair in zip(kinds_list(batch), rows_of(batch), strict=True)]
