@@ -97,8 +97,9 @@ def test_a_checkpoint_is_waited_for_while_the_job_is_between_two_executions() ->
     cluster = Scripted()
     refused = ClusterClientError(409, "the job is RUNNING, and has no query that takes checkpoints")
     cluster.answers = [
-        *({"status": "RESTARTING"}, {"job-type": "STREAMING"}),
-        *({"status": "RUNNING"}, refused, {"job-type": "STREAMING"}),
+        {"job-type": "STREAMING"},
+        {"status": "RESTARTING"},
+        *({"status": "RUNNING"}, refused),
         *(
             {"status": "RUNNING"},
             {"request-id": "1"},
@@ -112,9 +113,9 @@ def test_a_checkpoint_is_waited_for_while_the_job_is_between_two_executions() ->
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ([{"status": "CANCELED"}], "is CANCELED, expected RUNNING"),
+        ([{"job-type": "STREAMING"}, {"status": "CANCELED"}], "is CANCELED, expected RUNNING"),
         (
-            [{"status": "RUNNING"}, ClusterClientError(409, "not a streaming job"), {"job-type": "BATCH"}],
+            [{"job-type": "BATCH"}, {"status": "RUNNING"}, ClusterClientError(409, "not a streaming job")],
             "not a streaming",
         ),
     ],

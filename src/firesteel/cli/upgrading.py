@@ -177,6 +177,7 @@ class UpgradingCluster(RestClusterClient):
         Raises:
             UpgradeError: it has ended, or can't.
         """
+        is_batch = self.get(f"/jobs/{self._former}")["job-type"] == "BATCH"
         begun_s, is_told = time.monotonic(), False
         while True:
             status = self.job_status(self._former)
@@ -186,15 +187,12 @@ class UpgradingCluster(RestClusterClient):
             if not problem:
                 return
             waited_s = time.monotonic() - begun_s
-            if waited_s > _CHECKPOINT_PATIENCE_S or self._is_batch():
+            if waited_s > _CHECKPOINT_PATIENCE_S or is_batch:
                 raise UpgradeError(f"job {self._former} is not replaced, as it can't take a checkpoint: {problem}")
             if not is_told and waited_s > _TOLD_AFTER_S:
                 is_told = True
                 self._tell(f"Job {self._former} takes no checkpoint yet: {problem}; waiting for it.")
             time.sleep(_POLL_S)
-
-    def _is_batch(self) -> bool:
-        return bool(self.get(f"/jobs/{self._former}")["job-type"] == "BATCH")
 
     def _fit(self, job_graph: JobGraph) -> ProgramFit | None:
         """Compare a program with the newest checkpoint; return None if it can't be read from here."""

@@ -188,6 +188,7 @@ class SparkResourceManagerDriver:
         elif self._executors is not None and self._executors.is_stopped:
             self._warn(f"Spark has ended its application. {self._missing(self._executors)}")
         elif self._executors is not None and now_s - self._missed_since_s > _PATIENCE_S:
+            self._missed_since_s = now_s  # To look for the reason, files are read.
             self._warn(self._missing(self._executors))
 
     def _missing(self, executors: SparkExecutors) -> str:

@@ -54,9 +54,10 @@ class _Reports:
         with contextlib.suppress(ChildProcessError):  # There is none left.
             while process_id := os.waitpid(-1, os.WNOHANG)[0]:
                 order = self._orders.pop(process_id, None)  # An imported module may have children of its own.
-                # If nobody reads, nobody wants to know.
-                with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                    os.write(self.descriptor, b"" if order is None else f"{order}\n".encode())
+                if order is not None:
+                    # If nobody reads, nobody wants to know.
+                    with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                        os.write(self.descriptor, f"{order}\n".encode())
 
 
 def _run_slot(name: str, control_path: str, data_path: str) -> None:

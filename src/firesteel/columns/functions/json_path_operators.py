@@ -26,7 +26,8 @@ class NotComparable(ValueError):
     """Operands that an operator does not take: the filter has no match."""
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a value of JSON is a number; true and false are none."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
@@ -35,14 +36,14 @@ def _number(value: object) -> Decimal:
 
 
 def _equal(left: object, right: object) -> bool:
-    if isinstance(left, str) and _is_number(right):
+    if isinstance(left, str) and is_number(right):
         return left == str(right)
-    if _is_number(left) and isinstance(right, str):
+    if is_number(left) and isinstance(right, str):
         try:
             return _number(left) == Decimal(right)
         except InvalidOperation:
             return False
-    if _is_number(left) and _is_number(right):
+    if is_number(left) and is_number(right):
         return _number(left) == _number(right)
     return type(left) is type(right) and left is not ABSENT and _same(left, right)
 
@@ -57,12 +58,12 @@ def _same(left: object, right: object) -> bool:
 
 
 def _kind(value: object) -> object:
-    return "number" if _is_number(value) else type(value)
+    return "number" if is_number(value) else type(value)
 
 
 def _ordered(compare: Callable[[int], bool]) -> Callable[[object, object], bool]:
     def test(left: object, right: object) -> bool:
-        if _is_number(left) and _is_number(right):
+        if is_number(left) and is_number(right):
             a, b = _number(left), _number(right)
             return compare((a > b) - (a < b))
         if isinstance(left, str) and isinstance(right, str):
@@ -101,7 +102,7 @@ def _contains(left: object, right: object) -> bool:
 
 
 def _size(left: object, right: object) -> bool:
-    if not _is_number(right) or not isinstance(left, str | list):
+    if not is_number(right) or not isinstance(left, str | list):
         return False
     return len(left) == int(_number(right))
 
@@ -126,7 +127,7 @@ def _text(value: object) -> str:
     """Return what a pattern is compared with; other values are as the empty text."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else str(value) if _is_number(value) else ""
+    return value if isinstance(value, str) else str(value) if is_number(value) else ""
 
 
 def _of_lists(test: Callable[[list[object], list[object]], bool]) -> Callable[[object, object], bool]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+
+from firesteel.columns.functions.json_path_operators import is_number
 
 
 class JsonPathError(ValueError):
@@ -123,11 +124,7 @@ class Scan:
 
 
 def _numbers(value: object) -> list[float]:
-    numbers = [
-        float(one)
-        for one in (value if isinstance(value, list) else [])
-        if isinstance(one, int | float | Decimal) and not isinstance(one, bool)
-    ]
+    numbers = [float(one) for one in (value if isinstance(value, list) else []) if is_number(one)]
     if not numbers:
         raise JsonPathError("the path asks for an aggregate of no numbers")
     return numbers

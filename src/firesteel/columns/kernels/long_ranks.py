@@ -129,5 +129,5 @@ def _hashable(row: Row) -> object:
     try:
         hash(row)
     except TypeError:  # it has a list or a map
-        return tuple(map(freeze, row))
+        return freeze(row)
     return row

@@ -77,35 +77,32 @@ class JobActivity:
         self._all = listeners
         self._listeners = [one for one in listeners if isinstance(one, JobActivityListener)]
         for one in self._listeners:
-            self._tell(partial(one.job_named, self._job_id, name))
+            _tell(self._job_id, partial(one.job_named, self._job_id, name))
 
     def status_changed(self, event: JobEvent) -> None:
         """Tell of a new status."""
         for one in self._all:
-            self._tell(partial(one.job_status_changed, self._job_id, event))
+            _tell(self._job_id, partial(one.job_status_changed, self._job_id, event))
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """Tell of a completed checkpoint."""
         for one in self._listeners:
-            self._tell(partial(one.checkpoint_completed, self._job_id, stats))
+            _tell(self._job_id, partial(one.checkpoint_completed, self._job_id, stats))
 
     def checkpoints_failed(self, count: int) -> None:
         """Tell of checkpoints that have failed."""
         for one in self._listeners:
-            self._tell(partial(one.checkpoints_failed, self._job_id, count))
+            _tell(self._job_id, partial(one.checkpoints_failed, self._job_id, count))
 
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
         """Tell of a restored checkpoint."""
         for one in self._listeners:
-            self._tell(partial(one.checkpoint_restored, self._job_id, checkpoint))
+            _tell(self._job_id, partial(one.checkpoint_restored, self._job_id, checkpoint))
 
     def batch_ended(self, batch: BatchStats) -> None:
         """Tell of a batch."""
         for one in self._listeners:
-            self._tell(partial(one.batch_ended, self._job_id, batch))
-
-    def _tell(self, call: Callable[[], None]) -> None:
-        _tell(self._job_id, call)
+            _tell(self._job_id, partial(one.batch_ended, self._job_id, batch))
 
 
 def tell_of_scaling(listeners: Sequence[JobStatusListener], job_id: str, decision: ScalingDecision) -> None:

@@ -17,7 +17,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import where
+from firesteel.table.planner.resolve.scope import illegal_null, where
 from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
@@ -130,9 +130,7 @@ def check_arguments(function: str, types: Sequence[DataType], position: Position
             "NULL where one of them is"
         )
     if position is not None and any(isinstance(kind, NullType) for kind in types):
-        raise ValidationException(
-            f"SQL validation failed. {where(position)}Illegal use of 'NULL'; give it a type, as in CAST(NULL AS INT)"
-        )
+        raise illegal_null(where(position))
 
 
 def _is_option(operand: object) -> bool:

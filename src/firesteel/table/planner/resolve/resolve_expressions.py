@@ -41,7 +41,7 @@ from firesteel.columns.type_families import DAY_TIME, INTERVALS, STRINGS, YEAR_M
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, illegal_null, where
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import (
     Alias,
@@ -282,10 +282,7 @@ def _refuse_nulls(function: str, operands: Sequence[Rex], position: Position) ->
     for index, operand in enumerate(operands):
         is_null = isinstance(operand, Literal) and isinstance(operand.type, NullType) and operand.value is None
         if is_null and not takes_null(function, index):
-            raise ValidationException(
-                f"SQL validation failed. {where(position, function)}Illegal use of 'NULL'; give it a type, as in "
-                "CAST(NULL AS INT)"
-            )
+            raise illegal_null(where(position, function))
 
 
 def _as_in_table_api(name: str, operands: tuple[Rex, ...]) -> tuple[str, tuple[Rex, ...]]:

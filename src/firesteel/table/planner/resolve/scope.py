@@ -122,6 +122,13 @@ def where(position: Position | None, text: str = "") -> str:
     return f"At line {position.line}, column {position.column}: "
 
 
+def illegal_null(place: str) -> ValidationException:
+    """Return the error of a NULL without a type where a value is needed, at a place in the form of `where`."""
+    return ValidationException(
+        f"SQL validation failed. {place}Illegal use of 'NULL'; give it a type, as in CAST(NULL AS INT)"
+    )
+
+
 def _is_suffix(qualifier: tuple[str, ...], full: tuple[str, ...]) -> bool:
     return not qualifier or full[-len(qualifier) :] == qualifier
 

@@ -16,7 +16,7 @@ from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.sort import LimitFactory, SortFactory
 from firesteel.columns.kernels.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
 from firesteel.columns.kernels.updating_over import UpdatingOverFactory
@@ -122,7 +122,8 @@ def _over_time(translator: Translator, node: rel.Over, group: rel.OverGroup) -> 
 
 def rank(translator: Translator, node: rel.Rank) -> Batches:
     """Keep the first rows of each partition; a row number of one, by time, needs one row or none in state."""
-    is_final = not translator.retracts(node.input)
+    strategy = rank_strategy(node.input, node.partition, node.order, translator.is_streaming)
+    is_final = strategy is RankStrategy.APPEND_FAST
     kind = deduplicates(node) if translator.is_streaming and is_final and not node.outputs_rank else None
     stream = translator.stream(node.input)
     if kind is not None:
@@ -140,7 +141,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         node.end,
         node.outputs_rank,
         types_of(node.input),
-        rank_strategy(node.input, node.partition, node.order, translator.is_streaming),
+        strategy,
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
     )
