@@ -17,7 +17,7 @@ from firesteel.client.progress import progress_reporter
 from firesteel.client.progress_reporter import ProgressReporter
 from firesteel.client.restarts import RestartListener
 from firesteel.client.staged_data import StagedData
-from firesteel.common.closed_output import OUTPUT_CLOSED, discard_output
+from firesteel.common.closed_output import OUTPUT_CLOSED, OutputClosedError, discard_output
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -27,7 +27,6 @@ from firesteel.entrypoint.mini_cluster import MiniCluster
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobResult
-from firesteel.spark.commits import OutputClosedError
 
 _POLL_S = 0.2
 _PATIENCE_S = 2.0

@@ -6,10 +6,16 @@ import os
 import select
 import sys
 
-__all__ = ["OUTPUT_CLOSED", "discard_output", "is_of_closed_output"]
+from firesteel.errors import FiresteelError
+
+__all__ = ["OUTPUT_CLOSED", "OutputClosedError", "discard_output", "is_of_closed_output"]
 
 OUTPUT_CLOSED = 128 + 13
 """The exit code of a process that SIGPIPE ends, as of most programs in front of `| head`."""
+
+
+class OutputClosedError(FiresteelError):
+    """Nobody reads what the job prints any more, so that it can't go on; a restart does not help."""
 
 
 def is_of_closed_output(error: BaseException) -> bool:

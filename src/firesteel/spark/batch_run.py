@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +17,11 @@ from firesteel.operators.chain.clock import SteadyClock
 from firesteel.operators.sinks.committables import Committable, remove_files
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
+from firesteel.spark.forwarded_output import OutputPipes
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
+from firesteel.spark.worker_output import LOG_FILE
 from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.job_place import remote_store
 from firesteel.task.preloading import FOR_WORKERS, modules_of
@@ -97,10 +101,20 @@ class BatchRun(Run):
     def _run_job(self, run: int) -> list[StageReport]:
         assert self._input is not None
         self._context.environment[FOR_WORKERS] = " ".join(preloaded(self._job))
-        slots = LocalSlots(self._job, self._query.attempt, dict(self._options))
         plan = replace(self._input, now_ms=SteadyClock().now_ms())
         lanes = Lanes.one_per_slot(self._query.slots)
         temporary = temporary_directory(self._options)
-        pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory), temporary)
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())
-        return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)
+        with self._shown_output(temporary) as output:
+            slots = LocalSlots(self._job, self._query.attempt, dict(self._options), output)
+            pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory), temporary)
+            return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)
+
+    @contextmanager
+    def _shown_output(self, temporary: str | None) -> Iterator[tuple[str, ...]]:
+        """Yield the paths to which workers print."""
+        if not self._context.master.startswith("local["):
+            yield LOG_FILE, LOG_FILE
+            return
+        with closing(OutputPipes(temporary)) as pipes:
+            yield pipes.paths

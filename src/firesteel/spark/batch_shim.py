@@ -17,6 +17,7 @@ from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.coordinator.batch_leftovers import failure_note
 from firesteel.operators.chain.operator_errors import failure_of
 from firesteel.spark.shim import SlotFailedError
+from firesteel.spark.worker_output import shown
 from firesteel.task.job_place import remote_store
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.python_environment import fetch_artifacts, python_environment
@@ -25,11 +26,15 @@ from firesteel.task.slot_tasks import SlotTasks
 
 @dataclass(frozen=True, slots=True)
 class LocalSlots:
-    """The execution of a stage in this worker; each slot has its own lane, so that Spark retries it alone."""
+    """The execution of a stage in this worker; each slot has its own lane, so that Spark retries it alone.
+
+    Functions print to the two paths of `output`.
+    """
 
     job: bytes
     attempt: int
     configuration: dict[str, str]
+    output: tuple[str, ...]
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
         """Run the stage and yield its rows; an error carries the failure of the operator."""
@@ -45,6 +50,7 @@ class LocalSlots:
                 fetch_artifacts(self.configuration, remote, directory)
             is_shared = remote is None
             with (
+                shown(self.output),
                 python_environment(self.configuration, directory),
                 closing(
                     SlotTasks(

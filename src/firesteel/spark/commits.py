@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from firesteel.errors import FiresteelError
+from firesteel.common.closed_output import OutputClosedError
 from firesteel.functions.connector_base import Committer
 from firesteel.operators.sinks.committables import Committable, carry_out
 from firesteel.operators.sinks.committers import Committers
@@ -36,10 +36,6 @@ def commit(
         sys.stdout.flush()
     except BrokenPipeError as error:
         raise OutputClosedError from error
-
-
-class OutputClosedError(FiresteelError):
-    """Nobody reads what the job prints any more, so that it can't go on; a restart does not help."""
 
 
 @dataclass(frozen=True, slots=True)

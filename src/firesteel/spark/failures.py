@@ -7,9 +7,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.closed_output import OutputClosedError
 from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.runtime.failure import TaskFailure
-from firesteel.spark.commits import OutputClosedError
 from firesteel.spark.shim import FAILURE_MARK
 
 _MARKED = re.compile(f"{FAILURE_MARK}([0-9a-f]+){FAILURE_MARK}")

@@ -1,4 +1,4 @@
-"""Output of child processes on a terminal that this process draws on, too."""
+"""Output of other processes of this machine, shown by this one, which may draw on the same terminal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, TextIO
 
-__all__ = ["ForwardedOutput"]
+from firesteel.spark.temporary_directory import TemporaryDirectory
+
+__all__ = ["ForwardedOutput", "OutputPipes"]
 
 _END_S = 1.0
+_STREAMS: tuple[Callable[[], TextIO | None], ...] = (lambda: sys.stdout, lambda: sys.stderr)
+"""Looked up for each piece, since a display of progress replaces them while it is shown."""
 
 
 class ForwardedOutput:
@@ -32,16 +37,8 @@ class ForwardedOutput:
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Forward the output of a process that was started with these streams, until it and its children end."""
-        # Streams are looked up for each piece, since a display of progress replaces them while it is shown.
-        pairs: list[tuple[IO[bytes] | None, Callable[[], TextIO | None]]] = [
-            (process.stdout, lambda: sys.stdout),
-            (process.stderr, lambda: sys.stderr),
-        ]
-        for pipe, stream in pairs:
-            if pipe is not None:
-                thread = threading.Thread(target=_forward, args=(pipe, stream), daemon=True)
-                thread.start()
-                self._threads.append(thread)
+        pipes = (process.stdout, process.stderr)
+        self._threads = [_begin(pipe, stream) for pipe, stream in zip(pipes, _STREAMS, strict=True) if pipe is not None]
 
     def join(self) -> None:
         """Wait, after the end of the process, until the rest is printed."""
@@ -49,8 +46,48 @@ class ForwardedOutput:
             thread.join(_END_S)
 
 
+class OutputPipes:
+    """Two named pipes, for processes that are not children of this one: what is written there is printed here.
+
+    Args:
+        temporary: The configured directory for temporary files; None for that of the system.
+
+    Attributes:
+        paths: The paths of the pipes, for standard output and standard error.
+    """
+
+    def __init__(self, temporary: str | None) -> None:
+        self._directory = TemporaryDirectory("output", temporary)
+        self.paths = tuple(str(self._directory.path / name) for name in ("stdout", "stderr"))
+        self._own: list[int] = []
+        self._threads: list[threading.Thread] = []
+        for path, stream in zip(self.paths, _STREAMS, strict=True):
+            os.mkfifo(path, 0o600)
+            # An end for writing is open here until `close`: without one, reading ends while nobody else has it open.
+            reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self._own.append(os.open(path, os.O_WRONLY))
+            os.set_blocking(reading, True)
+            self._threads.append(_begin(os.fdopen(reading, "rb"), stream))
+
+    def close(self) -> None:
+        """Wait until all is printed that was written, and remove the pipes."""
+        for path in self.paths:
+            Path(path).unlink(missing_ok=True)  # Nobody opens them any more.
+        while self._own:
+            os.close(self._own.pop())
+        for thread in self._threads:
+            thread.join(_END_S)
+        self._directory.remove()
+
+
 def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
+
+
+def _begin(pipe: IO[bytes], stream: Callable[[], TextIO | None]) -> threading.Thread:
+    thread = threading.Thread(target=_forward, args=(pipe, stream), name="forwarded-output", daemon=True)
+    thread.start()
+    return thread
 
 
 def _forward(pipe: IO[bytes], stream: Callable[[], TextIO | None]) -> None:
@@ -58,6 +95,10 @@ def _forward(pipe: IO[bytes], stream: Callable[[], TextIO | None]) -> None:
     with pipe:
         while data := os.read(pipe.fileno(), 1 << 16):
             target = stream()
-            if target is not None:
+            if target is None:
+                continue
+            try:
                 target.write(decode(data))
                 target.flush()
+            except (BrokenPipeError, ValueError):  # Nobody reads it; with this pipe closed, its writers learn it, too.
+                return

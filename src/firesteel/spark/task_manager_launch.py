@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.spark.task_manager_process import LOG_FILE, READY
+from firesteel.spark.task_manager_process import READY
+from firesteel.spark.worker_output import LOG_FILE
 from firesteel.task.state_seal import StateSeal
 
 

@@ -24,12 +24,11 @@ from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.rpc import ClusterSecret
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
+from firesteel.spark.worker_output import LOG_FILE
 from firesteel.task.slot_limits import SlotLimits
 from firesteel.task.state_seal import StateSeal
 
 READY = b"READY\n"
-
-LOG_FILE = "task-manager.log"
 
 _LEAVE_S = 5.0
 """Time for a TaskExecutor to deregister; its slots end with the process in any case."""

@@ -13,6 +13,7 @@ from operator import length_hint
 from types import CodeType
 from typing import Any, Protocol
 
+from firesteel.common.closed_output import OutputClosedError, is_of_closed_output
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.common.process_limits import reason_of
 from firesteel.errors import FiresteelError
@@ -64,9 +65,12 @@ class UserFunctionError(FiresteelError):
     def of(cls, error: BaseException, operator: FailedOperator) -> UserFunctionError:
         """Return the error that describes the failure of `operator` with `error`."""
         task = operator.task
+        # It printed, and nobody reads that any more.
+        is_closed = is_of_closed_output(error)
         return cls(
             {
-                "message": _one_line(error),
+                "message": _one_line(OutputClosedError()) if is_closed else _one_line(error),
+                "is_recoverable": not is_closed,
                 "vertex_id": task.vertex_id,
                 "vertex_name": task.vertex_name,
                 "operator_name": operator.name,
