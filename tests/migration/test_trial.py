@@ -240,3 +240,19 @@ def test_programs_of_pyflink_1_are_tried_beyond_statements_that_fail(check):
     )
     assert [job["name"] for job in report["jobs"]] == ["copy"]
     assert not report["fails"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "unchecked"),
+    [
+        ("while True:\n    print(next(rows))", []),
+        ("print(next(rows))\nprint('later')", [(5, "what follows")]),
+        ("import time\nwhile True:\n    time.sleep(0.1)\nprint('never')", []),
+    ],
+)
+def test_a_program_that_runs_for_ever_after_its_job_is_checked(tmp_path, ending, unchecked):
+    program = tmp_path / "job.py"
+    program.write_text(f"{STREAMS}rows = env.from_collection([1]).execute_and_collect()\n{ending}\n")
+    report = json.loads(firesteel("check", "--timeout", 3, "--output", "json", program).stdout)
+    assert found(report, "unchecked") == unchecked
+    assert len(report["jobs"]) == 1

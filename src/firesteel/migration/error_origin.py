@@ -11,7 +11,7 @@ from firesteel.common.our_code import OUR_CODE
 from firesteel.errors import FiresteelError
 from firesteel.migration.no_network import NoNetworkError
 
-__all__ = ["is_ours", "name_of", "place_of", "place_of_call", "text_of"]
+__all__ = ["is_of_program", "is_ours", "name_of", "place_of", "place_of_call", "text_of"]
 
 _CALL = re.compile(r"(\w+)(?:\.\w+)*\(\) (?:got|missing|takes)")
 """The message of a call with wrong arguments, with the first part of the function's name."""
@@ -59,7 +59,7 @@ def text_of(error: BaseException) -> str:
 def place_of_call(frame: FrameType | None, directory: str) -> tuple[str, int]:
     """Return the file and line of the innermost frame of the program."""
     while frame is not None:
-        if _is_of_program(frame.f_code.co_filename, directory):
+        if is_of_program(frame.f_code.co_filename, directory):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "", 0
@@ -67,9 +67,10 @@ def place_of_call(frame: FrameType | None, directory: str) -> tuple[str, int]:
 
 def place_of(trace: TracebackType | None, directory: str) -> tuple[str, int]:
     """Return the file and line of the program that an error has passed last; an empty path if there is none."""
-    found = [frame for frame in traceback.extract_tb(trace) if _is_of_program(frame.filename, directory)]
+    found = [frame for frame in traceback.extract_tb(trace) if is_of_program(frame.filename, directory)]
     return (found[-1].filename, found[-1].lineno or 0) if found else ("", 0)
 
 
-def _is_of_program(file: str, directory: str) -> bool:
+def is_of_program(file: str, directory: str) -> bool:
+    """Return whether a file is one of the program, and none of a library."""
     return file.startswith(directory) and not file.startswith(OUR_CODE) and "site-packages" not in file

@@ -33,6 +33,7 @@ from firesteel.migration.ended_job import EndedJob, ended, itself, no_rows, noth
 from firesteel.migration.error_origin import is_ours, name_of, place_of, place_of_call, text_of
 from firesteel.migration.findings import Kind
 from firesteel.migration.no_network import NoNetworkError, leave_network
+from firesteel.migration.rest_of_program import has_rest
 from firesteel.pyflink1.tables.names import add_table_names
 from firesteel.runtime.dispatcher.job_submission import submittable
 from firesteel.table.statement_set import StatementSet
@@ -62,6 +63,8 @@ _GOES_ON: tuple[tuple[type, str, Callable[[object], object]], ...] = (
 """The methods after whose errors a trial goes on, those of PyFlink 1 too, and what they return, given the object."""
 
 
+_NO_RESULT = "a trial has no results, and the program asks for one"
+
 _CREATE = re.compile(
     r"\s*CREATE\b[\w\s]*?\b(?:TABLE|VIEW|FUNCTION|CATALOG|DATABASE|MODEL)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)", re.I
 )
@@ -84,6 +87,7 @@ class _Trial:
         self._directory = str(program.parent)
         self._found = found
         self._lost: set[str] = set()
+        self._is_planned = False
 
     def find(self, kind: Kind, frame: tuple[str, int], name: str, advice: str) -> None:
         """Append a finding."""
@@ -108,6 +112,7 @@ class _Trial:
         job_graph = submittable(stream_graph, configuration.to_dict())
         place = place_of_call(sys._getframe(), self._directory)
         operators = len(stream_graph.nodes)
+        self._is_planned = True
         self._append({"job": job_graph.name, "operators": operators, "path": place[0], "line": place[1]})
         return ended()
 
@@ -158,8 +163,10 @@ class _Trial:
     def stopped(self, error: BaseException) -> None:
         """Record what ended the program before its end."""
         place = place_of(error.__traceback__, self._directory)
-        if isinstance(error, _TimeIsUpError):
-            self.find(Kind.UNCHECKED, place, "what follows", str(error))
+        if isinstance(error, _TimeIsUpError | StopIteration):
+            # After its job is planned, it may run for ever, or read results, of which there are none.
+            if not self._is_planned or has_rest(error.__traceback__, self._directory):
+                self.find(Kind.UNCHECKED, place, "what follows", str(error) or _NO_RESULT)
         elif isinstance(error, SystemExit):
             if error.code not in (None, 0):
                 hint = "; does it need arguments?" if error.code == 2 else ""
