@@ -236,8 +236,9 @@ def test_spark_starts_with_the_archive_and_without_one_that_is_broken(caches: Pa
 CRASHING = """
 import os, signal, sys
 from pathlib import Path
-from firesteel.spark.gateway import SparkGateway, archive_for
+from firesteel.spark.gateway import SparkGateway
 from firesteel.spark.java import find_java
+from firesteel.spark.java_command import archive_for
 
 archive = archive_for(find_java())
 archive.path.write_text("")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.spark.java_command import JAVA_VARIABLES, spark_arguments
+from firesteel.spark.java_command import spark_arguments
+from firesteel.spark.java_options import JAVA_VARIABLES
 from firesteel.spark.missing_executors import missing_executors
 
 

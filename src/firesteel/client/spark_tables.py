@@ -254,7 +254,7 @@ def _session_of_process(options: Mapping[str, str], configuration: Mapping[str, 
     if configuration.get(EXECUTION_TARGET.key) == "remote":
         own = {key: value for key, value in configuration.items() if key.startswith("spark.")}
         return SparkSession.builder.config(map={**own, **options}).getOrCreate()
-    context = shared_gateway({**configuration, **options}).context()
+    context = shared_gateway({**configuration, **options}, is_strict=False).context()
     if all(context.getConf().get(key) == value for key, value in ON_DEMAND.items()):
         raise SparkTableError(
             f"The Spark of this process (master '{context.master}') starts executors for the slots of jobs only, and "

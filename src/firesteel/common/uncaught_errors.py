@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from types import TracebackType
 
 from firesteel.common.closed_output import discard_output, is_of_closed_output
-from firesteel.common.our_code import OUR_CODE
+from firesteel.common.our_code import OUR_CODE, is_of_python
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
@@ -64,9 +64,9 @@ def _lines(error: BaseException, trace: TracebackType | None) -> Iterator[str]:
 
 
 def frames_of_the_program(trace: TracebackType | None) -> list[traceback.FrameSummary]:
-    """Return the frames of a traceback that are not firesteel's, the innermost last."""
+    """Return the frames of a traceback that are neither firesteel's nor Python's, the innermost last."""
     frames = traceback.extract_tb(trace)
-    return [frame for frame in frames if not frame.filename.startswith((OUR_CODE, "<frozen"))]
+    return [one for one in frames if not one.filename.startswith(OUR_CODE) and not is_of_python(one.filename)]
 
 
 def meant(error: BaseException) -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.entrypoint.spark_options import spark_master, spark_settings
-from firesteel.spark.gateway import SparkGateway, archive_for, python_environment
+from firesteel.spark.gateway import SparkGateway, python_environment
 from firesteel.spark.java import find_java
+from firesteel.spark.java_command import archive_for
 
 __all__ = ["make_archive", "start_making_archive"]
 

@@ -23,25 +23,28 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.capped_file import CappedFile
-from firesteel.spark.class_archive import VERIFY, ClassArchive, class_archive
+from firesteel.spark.class_archive import VERIFY
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_command import (
-    FIXED_OPTIONS,
-    JAVA_VARIABLES,
+    CLASS_PATH,
     JVM_OPTIONS,
+    LIBRARY_PATH,
+    archive_for,
     configuration_directories,
     java_command,
-    last_error,
+    package_directory,
     spark_arguments,
 )
-from firesteel.spark.java_objects import release_java_objects_at_once
+from firesteel.spark.java_objects import RememberedNames, forget_context, release_java_objects_at_once
+from firesteel.spark.java_options import DRIVER_OPTIONS, JAVA_VARIABLES, check_java_options, last_error
 from firesteel.spark.numpy_values import decide_without_pandas
 from firesteel.spark.removal_after_death import waited_for
 from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
 _OWN_JAVA_OPTIONS = {
-    "spark.driver.extraJavaOptions",
+    *DRIVER_OPTIONS,
+    CLASS_PATH,
     "spark.driver.memory",
     *JAVA_VARIABLES,
 }
@@ -109,6 +112,7 @@ class SparkGateway:
         self, master: str, settings: dict[str, str], archive_to: Path | None = None, temporary: str | None = None
     ) -> None:
         self.java: Java = find_java()
+        check_java_options(self.java, settings)
         self.archive = archive_for(self.java)
         self._archive_to = archive_to
         self._archive_used: list[str] = []
@@ -120,7 +124,7 @@ class SparkGateway:
         self._connection_file = Path(self._directory) / "connection"
         self._log = Path(self._directory) / "jvm.log"
         self._context: Any = None
-        self._was_asked = False
+        self._was_asked = self._is_replaced = False
         self._early_error: Exception | None = None
         self._lock = threading.Lock()
         self._process = self._start()
@@ -128,13 +132,16 @@ class SparkGateway:
         import pyspark  # noqa: F401 - now, while the JVM starts
 
     def _start(self) -> subprocess.Popen[bytes]:
-        home = _package_directory("pyspark")
+        home = package_directory("pyspark")
         command = [
             *java_command(self.java, home, self._directory, self._settings),
             *self._archive_options(),
             *spark_arguments(self._settings, self._directory, self._needs_submit(home)),
         ]
         environment = dict(python_environment(), SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
+        if (libraries := self._settings.get(LIBRARY_PATH)) is not None:
+            before = environment.get("LD_LIBRARY_PATH")
+            environment["LD_LIBRARY_PATH"] = libraries if not before else f"{libraries}{os.pathsep}{before}"
         # Spark's UI has no option for the address that it listens on.
         if (address := self._settings.get(BIND_ADDRESS)) is not None:
             environment["SPARK_LOCAL_IP"] = address
@@ -187,6 +194,8 @@ class SparkGateway:
             if self._early_error is not None:
                 error, self._early_error = self._early_error, None
                 raise error
+            if self._is_replaced:
+                raise SparkStartError("another one has replaced it")
             if self._was_asked and self._process.poll() is not None:
                 self._start_again()
             self._was_asked = True
@@ -246,7 +255,7 @@ class SparkGateway:
             context = SparkContext.getOrCreate(configuration)
             # The accumulator server would log an error when its connection breaks with the JVM.
             vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
-            SparkContext._jvm = _RememberedNames(SparkContext._jvm)
+            SparkContext._jvm = RememberedNames(SparkContext._jvm)
             release_java_objects_at_once()
             return context
         finally:
@@ -275,10 +284,23 @@ class SparkGateway:
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"Java did not end within {timeout_s:g} s") from None
 
+    def setting(self, key: str) -> str | None:
+        """Return the value of one of Spark's settings, or None if neither the user nor we set it."""
+        return self._settings.get(key)
+
+    def replace(self) -> None:
+        """Kill the JVM, as this process will start another one; a context that is being made is awaited."""
+        with self._lock:
+            self._is_replaced = True
+            self._dispose()
+
     def close(self) -> None:
         """Kill the JVM and remove its files."""
         if self._lock.locked():  # A context is being made, for a program that ends without a job: Py4J would complain.
             logging.disable()
+        self._dispose()
+
+    def _dispose(self) -> None:
         self._end()
         self._cap.close()
         self._temporary.remove()
@@ -287,7 +309,7 @@ class SparkGateway:
         """Kill the JVM and its child processes, if it is alive."""
         self._context = None
         if self._was_asked:  # Also needed for a context whose JVM was killed during its creation.
-            _forget_context()
+            forget_context()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -295,49 +317,6 @@ class SparkGateway:
         self._process.stdin.close()
 
 
-class _RememberedNames:
-    """A cache of Java classes by short name, as each look-up takes Java half a millisecond."""
-
-    def __init__(self, names: object) -> None:
-        self._names = names
-
-    def __getattr__(self, name: str) -> object:
-        found = getattr(self._names, name)
-        setattr(self, name, found)
-        return found
-
-
-def _forget_context() -> None:
-    """Make PySpark forget the context of a JVM that was or is about to be killed, without contacting it."""
-    from pyspark import SparkContext
-
-    if SparkContext._gateway is not None:
-        # Java objects that Python releases from now on need not be released in the JVM.
-        SparkContext._gateway._gateway_client.is_connected = False
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-
-
-def archive_for(java: Java) -> ClassArchive | None:
-    """Return the class archive of Spark for a Java, which may not exist yet, or None if there can't be one.
-
-    Java creates none if a directory with files is on its class path.
-    """
-    home = _package_directory("pyspark")
-    return None if configuration_directories(home) else class_archive(java, Path(home, "jars"), FIXED_OPTIONS)
-
-
 def python_environment() -> dict[str, str]:
     """Return environment variables for a Python process with this process's module search path."""
     return dict(os.environ, PYTHONPATH=os.pathsep.join(dict.fromkeys(path or os.getcwd() for path in sys.path)))
-
-
-def _package_directory(package: str) -> str:
-    """Return the directory of a package without importing it."""
-    from importlib.util import find_spec
-
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise SparkStartError(f"the package {package} is not installed")
-    return str(spec.submodule_search_locations[0])

@@ -10,20 +10,25 @@ Why: `docs/decisions/0004-start-the-jvm-directly.md`, `docs/decisions/0060-what-
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
+from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.java import Java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
+from firesteel.spark.java_options import DRIVER_OPTIONS, IS_STRICT, JAVA_VARIABLES, chooses_collector, options_in
+from firesteel.spark.spark_errors import SparkStartError
 
 __all__ = [
+    "CLASS_PATH",
     "FIXED_OPTIONS",
     "JVM_OPTIONS",
+    "LIBRARY_PATH",
+    "archive_for",
     "configuration_directories",
     "java_command",
-    "last_error",
+    "package_directory",
     "spark_arguments",
 ]
 
@@ -52,7 +57,9 @@ _JAVA_OPTIONS = (
 )
 """The options of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
 
-JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
+_COLLECTOR = "-XX:+UseSerialGC"
+
+JVM_OPTIONS = (_COLLECTOR, "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
 """Options for a fast start and little CPU use, as the JVM only moves buffers and the cores are needed for Python."""
 
 FIXED_OPTIONS = (
@@ -61,16 +68,11 @@ FIXED_OPTIONS = (
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
 )
 
-JAVA_VARIABLES = frozenset({"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
-"""Environment variables with options that Java adds to those of its command."""
+CLASS_PATH = "spark.driver.extraClassPath"
+LIBRARY_PATH = "spark.driver.extraLibraryPath"
+"""Settings that Spark's own launcher carries out."""
 
 _UNSAFE_DENIED_SINCE = 24
-
-_SAYS_NO_REASON = re.compile(
-    r"Error: Could not create the Java Virtual Machine|Error: A fatal exception has occurred|"
-    r"Error occurred during initialization of VM"
-)
-"""Lines before or after the one with the reason for which Java did not start."""
 
 _SUBMIT, _SERVER = "org.apache.spark.deploy.SparkSubmit", "org.apache.spark.api.python.PythonGatewayServer"
 
@@ -84,12 +86,14 @@ def java_command(java: Java, home: str, directory: str, settings: Mapping[str, s
         directory: The directory for temporary files.
         settings: Spark's settings.
     """
+    has_collector = chooses_collector(options_in(settings, DRIVER_OPTIONS))
+    own_classes = [settings[CLASS_PATH]] if settings.get(CLASS_PATH) else []
     return [
         java.executable,
         "-cp",
-        os.pathsep.join([*configuration_directories(home), f"{home}/jars/*"]),
+        os.pathsep.join([*own_classes, *configuration_directories(home), f"{home}/jars/*"]),
         f"-Xmx{settings.get('spark.driver.memory', '1g')}",
-        *FIXED_OPTIONS,
+        *(option for option in FIXED_OPTIONS if option != _COLLECTOR or not has_collector),
         f"-Djava.io.tmpdir={directory}",
         f"-XX:ErrorFile={directory}/java_error.log",
         *(("--sun-misc-unsafe-memory-access=allow",) if java.version >= _UNSAFE_DENIED_SINCE else ()),
@@ -106,9 +110,9 @@ def spark_arguments(settings: Mapping[str, str], directory: str, with_submit: bo
         directory: The directory of these files.
         with_submit: Whether SparkSubmit carries out the settings.
     """
-    own = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
+    own = options_in(settings, DRIVER_OPTIONS)
     if own or JAVA_VARIABLES & os.environ.keys():
-        own.insert(0, "-XX:-IgnoreUnrecognizedVMOptions")  # for ours, which not every Java has
+        own.insert(0, IS_STRICT)  # Ours, which not every Java has, are ignored otherwise.
     properties = [] if with_submit else [f"-D{key}={value}" for key, value in settings.items()]
     options = write_private_file(Path(directory) / "java.options", java_arguments([*own, *properties]))
     if not with_submit:
@@ -117,19 +121,24 @@ def spark_arguments(settings: Mapping[str, str], directory: str, with_submit: bo
     return [f"@{options}", _SUBMIT, "--properties-file", file, "--load-spark-defaults", "pyspark-shell"]
 
 
-def last_error(log: Sequence[str]) -> str:
-    """Return the last line of Java's output that is an error, else the last one that says something.
-
-    Example:
-        >>> last_error(["Invalid maximum heap size: -Xmx1x", "Error: Could not create the Java Virtual Machine."])
-        'Invalid maximum heap size: -Xmx1x'
-    """
-    lines = [line for line in log if line.strip() and _SAYS_NO_REASON.match(line) is None]
-    errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
-    return (errors or lines or log or ["it wrote nothing"])[-1].strip()
-
-
 def configuration_directories(home: str) -> list[str]:
     """Return the directories where Spark looks for its configuration files."""
     directory = os.environ.get("SPARK_CONF_DIR", f"{home}/conf")
     return [directory] if Path(directory).is_dir() else []
+
+
+def archive_for(java: Java) -> ClassArchive | None:
+    """Return the class archive of Spark for a Java, which may not exist yet, or None if there can't be one.
+
+    Java creates none if a directory with files is on its class path.
+    """
+    home = package_directory("pyspark")
+    return None if configuration_directories(home) else class_archive(java, Path(home, "jars"), FIXED_OPTIONS)
+
+
+def package_directory(package: str) -> str:
+    """Return the directory of a package without importing it."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise SparkStartError(f"the package {package} is not installed")
+    return str(spec.submodule_search_locations[0])

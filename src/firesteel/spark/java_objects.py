@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+__all__ = ["RememberedNames", "forget_context", "release_java_objects_at_once"]
+
 _METHODS = {
     "JavaList": {"java_remove": "remove"},
     "JavaMap": {"_get": "get"},
@@ -42,3 +44,27 @@ def _made_on_demand(name: str) -> property:
     from py4j.java_gateway import get_method
 
     return property(lambda java_object: get_method(java_object, name), lambda java_object, method: None)
+
+
+class RememberedNames:
+    """A cache of Java classes by short name, as each look-up takes Java half a millisecond."""
+
+    def __init__(self, names: object) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._names, name)
+        setattr(self, name, found)
+        return found
+
+
+def forget_context() -> None:
+    """Make PySpark forget the context of a JVM that was or is about to be killed, without contacting it."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        # Java objects that Python releases from now on need not be released in the JVM.
+        SparkContext._gateway._gateway_client.is_connected = False
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None

@@ -6,7 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from firesteel.spark.java_command import last_error
+from firesteel.spark.java_options import last_error
 
 __all__ = ["missing_executors"]
 
