@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from contextvars import copy_context
+
 import pytest
 
-from firesteel.connectors.kafka.client import PATIENCE_S, KafkaError
+from firesteel.common.cancellation import let_cancel
+from firesteel.connectors.kafka.client import PATIENCE_S, KafkaAdmin, KafkaError, LastError, answer_of
+from firesteel.connectors.kafka.transactions import TransactionalProducer
 from firesteel.connectors.kafka.writer import RecordProducer
 
 
@@ -41,3 +46,34 @@ def test_records_that_are_not_delivered_in_time_fail_the_job():
     producer.produce([("topic", None, b"value", 0, None)])
     with pytest.raises(KafkaError, match="could not write"):
         producer.flush()
+
+
+@pytest.mark.parametrize("call", ["ask", "transaction"])
+def test_a_cancelled_job_does_not_wait_for_brokers_that_are_out_of_reach(call):
+    asks = {
+        "ask": lambda: KafkaAdmin({"bootstrap.servers": "localhost:9"}).partitions(),
+        "transaction": lambda: TransactionalProducer({"bootstrap.servers": "localhost:9"}, "writer"),
+    }
+
+    def of_cancelled_job() -> None:
+        let_cancel(lambda: True)
+        with pytest.raises(KafkaError, match=r"Kafka at localhost:9: .*the job is cancelled; .*Connection refused"):
+            asks[call]()
+
+    copy_context().run(of_cancelled_job)
+
+
+def test_a_cancelled_job_waits_for_brokers_that_answer_and_for_those_of_no_job():
+    errors, polls = LastError("localhost:9"), threading.Semaphore(0)
+
+    def answer() -> str:
+        for _ in range(10):  # as often as a job that waits for those that do not answer never asks
+            polls.acquire()
+        return "answer"
+
+    def of_cancelled_job() -> str:
+        let_cancel(lambda: True)
+        return answer_of(answer, errors, polls.release)
+
+    assert copy_context().run(of_cancelled_job) == "answer"
+    assert answer_of(threading.current_thread, errors, lambda: None) is threading.current_thread()

@@ -6,11 +6,11 @@ Exit codes: 0 finished, 1 the job or program failed, 2 wrong usage, 130 interrup
 from __future__ import annotations
 
 import importlib
-import sys
 
 import click
 
 from firesteel.cli.command_group import CommandGroup
+from firesteel.common.terminal_text import printable
 
 _COMMANDS = {
     "run": "run",
@@ -54,16 +54,16 @@ class _Commands(CommandGroup):
         command: click.Command = getattr(importlib.import_module(f"firesteel.cli.{module}"), name or cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; click itself would say "Aborted!" after Ctrl-C, with exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            click.echo(printable(str(error)) or "Interrupted.", err=True)
+            ctx.exit(130)
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="firesteel")
 def cli() -> None:
     """Flink programs in Python and SQL, run on Spark."""
-
-
-def main() -> None:
-    """Run the command line; the entry point of the console script."""
-    try:
-        cli(standalone_mode=True)
-    finally:
-        sys.stdout.flush()

@@ -20,7 +20,6 @@ from firesteel.cli.arguments import (
 )
 from firesteel.cli.command_group import FileText
 from firesteel.cli.missing_names import refuse_missing
-from firesteel.common.terminal_text import printable
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -100,17 +99,13 @@ def run(
 
     signal.signal(signal.SIGTERM, _interrupt)
     program, arguments = program_and_arguments(python, module, files, words)
-    try:
-        with reported_errors(program, verbose):
-            refuse_missing(program, pyflink and not unchecked)
-            options = cluster_configuration(None, options)
-            settings = configuration(options, parallelism, runtime_mode)
-            settings |= restore_options(savepoint, leaves_state, claim_mode)
-            settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
-            run_program(program, arguments, settings, pyflink, None if quiet else output)
-    except KeyboardInterrupt as error:
-        click.echo(printable(str(error)) or "Interrupted.", err=True)
-        raise SystemExit(130) from None
+    with reported_errors(program, verbose):
+        refuse_missing(program, pyflink and not unchecked)
+        options = cluster_configuration(None, options)
+        settings = configuration(options, parallelism, runtime_mode)
+        settings |= restore_options(savepoint, leaves_state, claim_mode)
+        settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
+        run_program(program, arguments, settings, pyflink, None if quiet else output)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

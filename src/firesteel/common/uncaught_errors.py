@@ -27,7 +27,8 @@ def show_briefly() -> None:
 
     Programs that have their own `sys.excepthook` keep it, and `python -X dev` shows whole tracebacks.
     """
-    if sys.excepthook is sys.__excepthook__ and not sys.flags.dev_mode:
+    is_default = sys.excepthook is sys.__excepthook__ or sys.excepthook.__module__ == "firesteel"
+    if is_default and not sys.flags.dev_mode:
         sys.excepthook = _show
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
+from firesteel.common.cancellation import let_cancel
 from firesteel.operators.sinks.committers import Committers
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlaneListener, QueryDescriptor, SubtaskProgress
@@ -159,6 +160,7 @@ class Run:
 
     def _run(self) -> None:
         failure: TaskFailure | None = None
+        let_cancel(self._stopping.is_set)
         try:
             self._prepare()
             self._context = self._get_context()

@@ -6,9 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, TypeVar
 
+from firesteel.common.cancellation import belongs_to_job, is_cancelled
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.kafka.properties import admin_settings, timeout_s
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
@@ -20,6 +22,10 @@ Offsets = dict[KafkaTopicPartition, int]
 _RETRY_S = 0.1
 PATIENCE_S = 3.0
 """A wait that a user should hear of."""
+
+_STEP_S = 0.2
+_GRACE_S = 1.0
+"""Time that a call still has after the job was cancelled, if brokers do not answer."""
 
 _logger = logging.getLogger(__name__)
 _PASSING = frozenset(
@@ -76,6 +82,37 @@ class LastError:
 
 def _text(cause: object) -> str:
     return str(cause.str()) if hasattr(cause, "str") else str(cause)
+
+
+def answer_of(call: Callable[[], T], errors: LastError, poll: Callable[[], object]) -> T:
+    """Return the result of a call of a client, which nothing can interrupt while it waits for brokers.
+
+    Args:
+        call: The call.
+        errors: Those of the client.
+        poll: Lets the client report errors.
+
+    Raises:
+        KafkaError: the job is being cancelled, and brokers are out of reach. The call goes on in its own thread.
+    """
+    if not belongs_to_job():
+        return call()
+    answer: Future[T] = Future()
+    threading.Thread(target=_answer, args=(call, answer), name="kafka-call", daemon=True).start()
+    waited_s = 0.0
+    while not wait([answer], _STEP_S).done:
+        poll()
+        waited_s += _STEP_S if is_cancelled() else 0
+        if waited_s >= _GRACE_S and errors.error is not None:
+            raise errors.about("wait for an answer any longer", "the job is cancelled")
+    return answer.result()
+
+
+def _answer(call: Callable[[], T], answer: Future[T]) -> None:
+    try:
+        answer.set_result(call())
+    except BaseException as error:
+        answer.set_exception(error)
 
 
 class KafkaAdmin:
@@ -166,7 +203,8 @@ class KafkaAdmin:
         try:
             while True:
                 try:
-                    return ask(max(0.001, deadline - time.monotonic()))
+                    left_s = max(0.001, deadline - time.monotonic())
+                    return answer_of(partial(ask, left_s), self._errors, lambda: self._client.poll(0))
                 except self._library.KafkaException as error:
                     self._client.poll(0)
                     if time.monotonic() + _RETRY_S >= deadline or error.args[0].name() not in _PASSING:

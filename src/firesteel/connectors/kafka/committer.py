@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -86,8 +87,10 @@ class KafkaCommitter(Committer):
         for request in sorted(requests, key=lambda request: request.number):
             of_writer.setdefault((request.job_id, request.sink_id, request.subtask_index), []).append(request)
         with ThreadPoolExecutor(min(_MOST_THREADS, len(of_writer)), "kafka-commit") as pool:
-            for _ in pool.map(self._commit_writer, of_writer.values()):
-                pass
+            # With a copy of the context each, by which they learn that the job is cancelled.
+            done = [pool.submit(copy_context().run, self._commit_writer, one) for one in of_writer.values()]
+            for commit in done:
+                commit.result()
 
     def _commit_writer(self, requests: Sequence[CommitRequest]) -> None:
         commit_in_transaction(self.properties, requests)

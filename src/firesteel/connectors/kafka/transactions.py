@@ -17,9 +17,10 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from firesteel.connectors.kafka.client import QUIET, KafkaAdmin, KafkaError, kafka_library
+from firesteel.connectors.kafka.client import QUIET, KafkaAdmin, KafkaError, answer_of, kafka_library
 from firesteel.connectors.kafka.properties import timeout_s
 from firesteel.connectors.kafka.records import Record
 from firesteel.connectors.kafka.writer import RecordProducer
@@ -110,7 +111,7 @@ class TransactionalProducer:
     def _call(self, what: str, call: Any, *args: object) -> None:
         library = kafka_library()
         try:
-            call(*args)
+            answer_of(partial(call, *args), self._producer.errors, partial(self._producer.client.poll, 0))
         except library.KafkaException as error:
             reason = error.args[0]
             if reason.name() in _OF_A_FENCED_PRODUCER:
