@@ -63,7 +63,7 @@ def test_a_cancelled_job_does_not_wait_for_brokers_that_are_out_of_reach(call):
     copy_context().run(of_cancelled_job)
 
 
-def test_a_cancelled_job_waits_for_brokers_that_answer_and_for_those_of_no_job():
+def test_a_cancelled_job_waits_for_brokers_that_answer_soon(monkeypatch):
     errors, polls = LastError("localhost:9"), threading.Semaphore(0)
 
     def answer() -> str:
@@ -76,4 +76,7 @@ def test_a_cancelled_job_waits_for_brokers_that_answer_and_for_those_of_no_job()
         return answer_of(answer, errors, polls.release)
 
     assert copy_context().run(of_cancelled_job) == "answer"
+    monkeypatch.setattr("firesteel.connectors.kafka.client._PAUSED_GRACE_S", 0.5)
+    with pytest.raises(KafkaError, match="could not wait for an answer any longer: the job is cancelled"):
+        copy_context().run(of_cancelled_job)
     assert answer_of(threading.current_thread, errors, lambda: None) is threading.current_thread()

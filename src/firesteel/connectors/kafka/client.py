@@ -24,8 +24,8 @@ PATIENCE_S = 3.0
 """A wait that a user should hear of."""
 
 _STEP_S = 0.2
-_GRACE_S = 1.0
-"""Time that a call still has after the job was cancelled, if brokers do not answer."""
+_GRACE_S, _PAUSED_GRACE_S = 1.0, 10.0
+"""Time that a call still has after the job was cancelled, if brokers can't be reached, and if they do not answer."""
 
 _logger = logging.getLogger(__name__)
 _PASSING = frozenset(
@@ -93,7 +93,8 @@ def answer_of(call: Callable[[], T], errors: LastError, poll: Callable[[], objec
         poll: Lets the client report errors.
 
     Raises:
-        KafkaError: the job is being cancelled, and brokers are out of reach. The call goes on in its own thread.
+        KafkaError: the job is being cancelled, and brokers are out of reach or silent. The call goes on in its own
+            thread.
     """
     if not belongs_to_job():
         return call()
@@ -103,7 +104,7 @@ def answer_of(call: Callable[[], T], errors: LastError, poll: Callable[[], objec
     while not wait([answer], _STEP_S).done:
         poll()
         waited_s += _STEP_S if is_cancelled() else 0
-        if waited_s >= _GRACE_S and errors.error is not None:
+        if waited_s >= (_PAUSED_GRACE_S if errors.error is None else _GRACE_S):
             raise errors.about("wait for an answer any longer", "the job is cancelled")
     return answer.result()
 
