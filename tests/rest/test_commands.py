@@ -119,7 +119,11 @@ async def test_logs_are_printed_and_followed(rest: Rest, tmp_path: Path) -> None
 async def test_a_checkpoint_may_coincide_with_the_end_of_the_job(rest: Rest) -> None:
     job_id = await a_job(rest)
     assert (await run(rest, "checkpoint", job_id)).stdout == f"Checkpoint(CONFIGURED) 1 for job {job_id} completed.\n"
-    assert await run_json(rest, "checkpoint", "--full", job_id) == {"job-id": job_id, "checkpoint-id": 2}
+    assert await run_json(rest, "checkpoint", "--full", job_id) == {
+        "job-id": job_id,
+        "checkpoint-id": 2,
+        "type": "FULL",
+    }
     assert [job["jid"] for job in await run_json(rest, "list")] == [job_id]
     assert await run_json(rest, "cancel", job_id) == {"job-id": job_id}
     assert "there is no job" in (await run(rest, "checkpoint", "0" * 32, code=1)).stderr

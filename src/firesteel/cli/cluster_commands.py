@@ -191,4 +191,4 @@ def checkpoint(address: str, output: str, checkpoint_type: str | None, job_id: s
     with cluster_at(address) as cluster:
         checkpoint_id = cluster.checkpoint(job_id, kind)
     text = f"Checkpoint({kind}) {checkpoint_id} for job {job_id} completed."
-    show(output, {"job-id": job_id, "checkpoint-id": checkpoint_id}, text)
+    show(output, {"job-id": job_id, "checkpoint-id": checkpoint_id, "type": kind}, text)

@@ -12,7 +12,7 @@ import click
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
 from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.cli.command_group import CommandGroup
-from firesteel.cli.servers import Servers, is_in_background, shown, with_messages
+from firesteel.cli.servers import Servers, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 from firesteel.common.options.option import InvalidOptionError
@@ -48,10 +48,10 @@ def start(
     if daemon:
         SERVERS.start(settings, output)
         return
-    asyncio.run(_serve(settings))
+    asyncio.run(_serve(settings, output))
 
 
-async def _serve(settings: dict[str, str]) -> None:
+async def _serve(settings: dict[str, str], output: str) -> None:
     # Late import: other commands do not need it.
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
@@ -67,11 +67,7 @@ async def _serve(settings: dict[str, str]) -> None:
     address = await cluster.serve_rest(logs)
     await cluster.start()
     state = SERVERS.record(address, logs)
-    text = f"JobManager is ready at {address}"
-    if is_in_background():
-        logging.getLogger(__name__).info(text)
-    else:
-        click.echo(text, err=True)
+    SERVERS.announce(state, output)
     try:
         cluster.ended.add_done_callback(lambda _: stopping.set())
         await stopping.wait()

@@ -101,6 +101,22 @@ class Servers:
         file.write_text(json.dumps(entry))
         return file
 
+    def announce(self, state: Path, output: str) -> None:
+        """Say that this process's server is ready.
+
+        Args:
+            state: The file of `record`.
+            output: `json` for a line on standard output, which a script can wait for.
+        """
+        entry = json.loads(state.read_text())
+        text = f"{self.title} is ready at {entry['address']}"
+        if is_in_background():
+            logger.info(text)
+        elif output == "json":
+            show(output, shown(entry), "")
+        else:
+            click.echo(text, err=True)
+
     async def end(self, state: Path, stop: Coroutine[Any, Any, None], limit_s: float) -> None:
         """Stop this process's server; commands find it by its file until it has stopped.
 

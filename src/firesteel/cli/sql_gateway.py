@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ import click
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, target_options
 from firesteel.cli.cluster import output_option
 from firesteel.cli.command_group import CommandGroup
-from firesteel.cli.servers import Servers, is_in_background, with_messages
+from firesteel.cli.servers import Servers, with_messages
 
 _STOP_LIMIT_S = 300
 
@@ -55,10 +54,11 @@ def start(output: str, **given: Any) -> None:
 
 @sql_gateway.command("start-foreground")
 @_start_options
+@output_option
 @with_messages
-def start_foreground(**given: Any) -> None:
+def start_foreground(output: str, **given: Any) -> None:
     """Start a SQL gateway in the foreground; stop it with Ctrl-C."""
-    asyncio.run(_serve(_settings(**given)))
+    asyncio.run(_serve(_settings(**given), output))
 
 
 @sql_gateway.command()
@@ -78,7 +78,7 @@ def _settings(
     return settings | {key: value for key, value in flags.items() if value}
 
 
-async def _serve(settings: dict[str, str]) -> None:
+async def _serve(settings: dict[str, str], output: str) -> None:
     # Late import: other commands start without tables.
     from firesteel.gateway.server import SqlGateway
 
@@ -90,11 +90,7 @@ async def _serve(settings: dict[str, str]) -> None:
     gateway = SqlGateway(settings)
     await gateway.start()
     state = SERVERS.record(gateway.address, logs)
-    text = f"SQL gateway is ready at {gateway.address}"
-    if is_in_background():
-        logging.getLogger(__name__).info(text)
-    else:
-        click.echo(text, err=True)
+    SERVERS.announce(state, output)
     try:
         await stopping.wait()
     finally:
