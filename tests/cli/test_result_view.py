@@ -156,6 +156,43 @@ def test_a_wrong_page_is_refused() -> None:
     assert screen(view)[4:7] == [" > 0q", "", " The input is invalid please check it again."]
 
 
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        ("/W7\r", "w7"),
+        ("/w1\r", "w10"),  # from the page that is shown
+        ("/w1\r/\r", "w11"),
+        ("/w1\r/\r/\r", "w1"),  # after the last row the first one
+        ("/w1\r?\r", "w1"),
+        ("?w1\r", "w1"),
+        ("?5\r?\r", "w5"),
+        ("/nowhere\r\x1b/7\r", "w7"),
+        ("/\r", None),
+    ],
+)
+def test_a_row_is_searched_for(keys: str, found: str | None) -> None:
+    view = view_of(*inserted(12))
+    screen(view)
+    for key in keys_of(keys):
+        view.press(key)
+    assert view.dialog is None
+    selected = None if view.selected is None else view.shown()[view.selected][0]
+    assert selected == found
+
+
+def test_a_text_that_no_row_has_is_told() -> None:
+    view = view_of(*inserted(2))
+    for key in keys_of("/k=2\r"):
+        view.press(key)
+    assert screen(view)[3:7] == [
+        " Search forward, in any case of letters:", " > k=2", "", " No row has this text.",
+    ]  # fmt: skip
+    empty = view_of()
+    for key in keys_of("/a\r"):
+        empty.press(key)
+    assert empty.dialog is not None
+
+
 def test_the_interval_of_refreshes_changes_as_in_flink() -> None:
     table, changes = view_of(), view_of(most=None)
     names = []

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from firesteel.cli.page_dialog import PageDialog
+from firesteel.cli.page_dialog import Dialog
 from firesteel.cli.result_view import ResultView
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.types import Row
@@ -18,8 +18,8 @@ from firesteel.table.environment.print_style import cell_texts, type_texts
 _WIDEST_CELL = 30
 _KEYS: tuple[str, ...] = (
     "q quit   x stop the query   r refresh   +, - longer and shorter interval",
-    "n, p next and previous page   l last page   g go to a page   arrows row and columns",
-    "1-9 sort by this column, again: descending   0 order of arrival   Enter show the whole row",
+    "n, p next and previous page   l last page   g go to a page   / and ? search forward, backward",
+    "1-9 sort by this column, again: descending   0 order of arrival   arrows row and columns   Enter whole row",
 )
 _ROW_KEYS: tuple[str, ...] = ("q back to the rows   arrows scroll",)
 _DIALOG_KEYS: tuple[str, ...] = ("Enter submit   Esc, or submit nothing: cancel",)
@@ -58,8 +58,8 @@ def _status(view: ResultView, status: str, width: int) -> Text:
     return Text(text.ljust(width)[:width], style="reverse", no_wrap=True)
 
 
-def _question(dialog: PageDialog) -> RenderableType:
-    wrong = "The input is invalid please check it again." if dialog.is_wrong else ""
+def _question(dialog: Dialog) -> RenderableType:
+    wrong = dialog.wrong if dialog.is_wrong else ""
     answer = Text(f" > {in_one_line(dialog.text)}").append(" ", style="reverse")
     return Group(Text(), Text(f" {dialog.title}"), answer, Text(), Text(f" {wrong}", style="red"))
 

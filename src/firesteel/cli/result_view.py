@@ -1,7 +1,7 @@
 """What the result modes `table` and `changelog` show: pages of rows, their order, and what keys do to them.
 
 Flink: `CliTableResultView`, `CliChangelogResultView`, `CliRowView`, all of whose keys are here. Sorting by a column,
-stopping a query without leaving its rows, and the pages of a changelog are firesteel's.
+searching, stopping a query without leaving its rows, and the pages of a changelog are firesteel's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from firesteel.cli.page_dialog import PageDialog
+from firesteel.cli.page_dialog import Dialog, PageDialog, SearchDialog
 from firesteel.cli.refresh_interval import RefreshInterval
 from firesteel.common.types import Row
 from firesteel.table.environment.materialized_rows import MaterializedRows
@@ -38,7 +38,7 @@ class ResultView:
         selected: The number of the selected row of the page; None if there is none.
         is_open: Whether the selected row is shown in full.
         first_line: The first line of that row that is shown.
-        dialog: The question for a page that is open; None if none is.
+        dialog: The question that is open; None if none is.
     """
 
     def __init__(self, row_type: RowType, most: int | None) -> None:
@@ -52,7 +52,8 @@ class ResultView:
         self.selected: int | None = None
         self.is_open = False
         self.first_line = 0
-        self.dialog: PageDialog | None = None
+        self.dialog: Dialog | None = None
+        self._sought = ""
         self.page_rows = 1
         self._before: tuple[int, list[list[str]]] = (1, [])
         self._changes: deque[Row] = deque(maxlen=CHANGES_KEPT)
@@ -138,10 +139,8 @@ class ResultView:
         elif key in self._actions:
             self._actions[key](self)
 
-    def _answer(self, dialog: PageDialog, key: str) -> None:
+    def _answer(self, dialog: Dialog, key: str) -> None:
         dialog.press(key)
-        if dialog.page is not None:
-            self._go_to(dialog.page)
         if dialog.is_over:
             self.dialog = None
 
@@ -152,7 +151,21 @@ class ResultView:
             self.first_line = max(0, min(self.first_line + _LINES[key], len(self.row_type.fields) - 1))
 
     def _ask_for_page(self) -> None:
-        self.dialog = PageDialog(self.pages)
+        self.dialog = PageDialog(self.pages, self._go_to)
+
+    def _ask_for_text(self, is_backward: bool) -> None:
+        self.dialog = SearchDialog(self._sought, is_backward, self._find)
+
+    def _find(self, text: str, is_backward: bool) -> bool:
+        """Select the next row that has a text in a column, after the last row the first one; False if there is none."""
+        self._sought, rows, step = text, self.rows(), -1 if is_backward else 1
+        begin = (self.page - 1) * self.page_rows + (self.selected if self.selected is not None else -(step > 0))
+        for distance in range(1, len(rows) + 1):
+            number = (begin + step * distance) % len(rows)
+            if any(text.casefold() in cell.casefold() for cell in cell_texts(rows[number], self.row_type)):
+                self._page, self.selected = number // self.page_rows + 1, number % self.page_rows
+                return True
+        return False
 
     def _sort_by(self, column: int) -> None:
         """Sort by a column, in the other direction if it is sorted by it; column -1 is the order of arrival."""
@@ -202,6 +215,8 @@ class ResultView:
         "o": lambda self: self._open(),
         "enter": lambda self: self._open(),
         "g": lambda self: self._ask_for_page(),
+        "/": lambda self: self._ask_for_text(is_backward=False),
+        "?": lambda self: self._ask_for_text(is_backward=True),
         "r": lambda self: self.refreshes.demand(),
         "f5": lambda self: self.refreshes.demand(),
         "+": lambda self: self.refreshes.change(1),
