@@ -18,7 +18,7 @@ ROW_TYPE = DataTypes.ROW(
         DataTypes.FIELD("m", DataTypes.MAP(DataTypes.STRING(), DataTypes.INT())),
     ]
 )
-WIDTH, HEIGHT = 60, 12
+WIDTH, HEIGHT = 80, 12
 
 
 def change(kind: RowKind, *values: object) -> Row:
@@ -81,6 +81,7 @@ def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> No
     assert lines[1] == " Refresh: 1 s   Updated: 10:11:12"
     assert lines[2:5] == ["word   n  m", "w10   10  {k=1}", "w11   11  {k=1}"]
     assert lines[-3].startswith("q quit   x stop the query   r refresh")
+    assert not [line for line in lines if "…" in line], "all keys fit into a usual terminal"
     view.add(inserted(10))
     assert screen(view)[3].startswith("w8")
 

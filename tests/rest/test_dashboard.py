@@ -91,6 +91,34 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     _keep(f"job-{width}.png", await browser.screenshot())
 
 
+@pytest.mark.parametrize("width", [1600, 400])
+async def test_a_name_that_is_cut_is_shown_under_the_mouse_while_the_page_is_drawn_anew(
+    rest: Rest, browser: Browser, width: int
+) -> None:
+    name = "Source: readings -> Slowly passing on what comes from a sensor, with <b>a long name</b>"
+    job = job_graph((name, 2, []), name="job")
+    job.insertion_order = [vertex.id for vertex in job.vertices]
+    await rest.cluster.submit(job)
+    await settle()
+    await browser.open(f"{rest.server.address}/#/jobs/{job.job_id}", width)
+    await browser.wait_for("document.querySelector('.graph rect') !== null")
+    assert "…" in await browser.run("document.querySelector('.graph text').textContent")
+    place = await browser.run(
+        "(({x, y}) => [x + 20, y + 20])(document.querySelector('.graph rect').getBoundingClientRect())"
+    )
+    tip = "(tip => !tip.hidden && tip.textContent)(document.getElementById('tip'))"
+    await browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    await browser.wait_for(tip)
+    await browser.run("refresh()")
+    assert await browser.run(tip) == name
+    box = await browser.run("document.getElementById('tip').getBoundingClientRect().toJSON()")
+    assert box["left"] >= 0
+    assert box["right"] <= width
+    _keep(f"tip-{width}.png", await browser.screenshot())
+    await browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    await browser.wait_for("document.getElementById('tip').hidden")
+
+
 async def test_a_job_is_rescaled_by_the_buttons_of_a_vertex(rest: Rest, browser: Browser) -> None:
     job_id = await a_running_job(rest)
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}")

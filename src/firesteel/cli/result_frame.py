@@ -18,8 +18,8 @@ from firesteel.table.environment.print_style import cell_texts, type_texts
 _WIDEST_CELL = 30
 _KEYS: tuple[str, ...] = (
     "q quit   x stop the query   r refresh   +, - longer and shorter interval",
-    "n, p next and previous page   l last page   g go to a page   / and ? search forward, backward",
-    "1-9 sort by this column, again: descending   0 order of arrival   arrows row and columns   Enter whole row",
+    "n, p next and previous page   l last page   g go to a page   /, ? search",
+    "1-9 sort, again: descending   0 order of arrival   arrows select   Enter open",
 )
 _ROW_KEYS: tuple[str, ...] = ("q back to the rows   arrows scroll",)
 _DIALOG_KEYS: tuple[str, ...] = ("Enter submit   Esc, or submit nothing: cancel",)

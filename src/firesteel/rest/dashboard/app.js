@@ -1,13 +1,14 @@
 "use strict";
 // The dashboard: asks the REST API every few seconds and draws what it says. Pages: #/, #/jobs/<id>, #/taskmanagers, #/jobmanager.
-const main = document.getElementById("main"), state = document.getElementById("state");
+const main = document.getElementById("main"), state = document.getElementById("state"), tip = document.getElementById("tip");
 let refreshMs = 3000, timer = null, drawn = "", drawing = 0;
 
 function make(tag, attributes, ...children) {
-  const svg = ["svg", "g", "rect", "path", "text", "title", "marker", "defs", "tspan"].includes(tag);
+  const svg = ["svg", "g", "rect", "path", "text", "marker", "defs", "tspan"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "title") { element.dataset.tip = value; element.setAttribute("aria-label", value); }
     else if (name === "place") Object.assign(element.style, value);  // attributes with styles are not allowed
     else if (value !== null && value !== undefined) element.setAttribute(name, value);
   }
@@ -69,6 +70,7 @@ function busyText(vertex) {
 function graph(job) {
   const width = 250, height = 102, gapX = 90, gapY = 22, columns = layers(job.plan), places = new Map();
   const vertices = new Map(job.vertices.map(vertex => [vertex.id, vertex]));
+  if (!columns.length) return "";  // The job is being made.
   const most = Math.max(...columns.map(column => column.length));
   columns.forEach((column, x) => column.forEach((node, y) => places.set(node.id,
     {x: 16 + x * (width + gapX), y: 16 + (y + (most - column.length) / 2) * (height + gapY)})));
@@ -83,7 +85,7 @@ function graph(job) {
     const vertex = vertices.get(id), watermark = job.watermarks.get(id);
     const short = vertex.name.length > 34 ? vertex.name.slice(0, 33) + "…" : vertex.name;
     const line = (text, dy, extra) => make("text", {x: place.x + 10, y: place.y + dy, class: extra}, text);
-    svg.append(make("g", {}, make("title", {}, vertex.name),
+    svg.append(make("g", {title: vertex.name},
       make("rect", {x: place.x, y: place.y, width, height, rx: 6, class: vertex.status, stroke: "currentColor"}), line(short, 20),
       line(`${vertex.status}, parallelism ${vertex.parallelism}`, 38, "quiet"),
       line(`${count(vertex.metrics["read-records"])} in, ${count(vertex.metrics["write-records"])} out`, 56, "quiet"),
@@ -233,7 +235,7 @@ async function refresh() {
     if (mine !== drawing) return;
     const focused = document.activeElement && document.activeElement.id;
     main.replaceChildren(...children);
-    if (drawn !== route) { drawn = route; window.scrollTo(0, 0); } else if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
+    if (drawn !== route) { drawn = route; tip.hidden = true; window.scrollTo(0, 0); } else if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
     document.title = `${main.querySelector("h1").textContent} - firesteel`;
     state.textContent = ""; state.className = "";
   } catch (error) {
@@ -242,6 +244,17 @@ async function refresh() {
   }
   timer = setTimeout(refresh, refreshMs);
 }
+// What is cut, in full. A browser's own tips go whenever the page is drawn anew.
+function showTip(event) {
+  const of = event.target instanceof Element ? event.target.closest("[data-tip]") : null;
+  tip.hidden = !of;
+  if (!of) return;
+  tip.textContent = of.dataset.tip;
+  tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.max(8, Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8))}px`;
+}
+for (const name of ["mousemove", "pointerdown"]) document.addEventListener(name, showTip);  // the latter on phones
+document.documentElement.addEventListener("mouseleave", () => { tip.hidden = true; });
 addEventListener("hashchange", () => { refresh(); main.focus(); });
 ask("config").then(config => {
   refreshMs = config["refresh-interval"];
