@@ -50,6 +50,12 @@ def test_what_java_takes_or_only_another_host_can_tell_is_taken(options: str) ->
     check_java_options(find_java(), dict.fromkeys((*DRIVER_OPTIONS, *EXECUTOR_OPTIONS), options))
 
 
+def test_an_invalid_size_of_the_heap_is_refused() -> None:
+    check_java_options(find_java(), {"spark.driver.memory": "300m"})
+    with pytest.raises(InvalidOptionError, match=r"'spark.driver.memory' is '1x', which .*: Invalid maximum heap size"):
+        check_java_options(find_java(), {"spark.driver.memory": "1x"})
+
+
 def test_an_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+NoSuch")
     with pytest.raises(InvalidOptionError, match=r"variable 'JAVA_TOOL_OPTIONS' .*: Unrecognized VM option 'NoSuch'"):

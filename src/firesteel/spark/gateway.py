@@ -36,7 +36,7 @@ from firesteel.spark.java_command import (
     spark_arguments,
 )
 from firesteel.spark.java_objects import RememberedNames, forget_context, release_java_objects_at_once
-from firesteel.spark.java_options import DRIVER_OPTIONS, JAVA_VARIABLES, check_java_options, last_error
+from firesteel.spark.java_options import DRIVER_MEMORY, DRIVER_OPTIONS, JAVA_VARIABLES, check_java_options, last_error
 from firesteel.spark.numpy_values import decide_without_pandas
 from firesteel.spark.removal_after_death import waited_for
 from firesteel.spark.spark_errors import SparkStartError
@@ -45,7 +45,7 @@ from firesteel.spark.temporary_directory import TemporaryDirectory
 _OWN_JAVA_OPTIONS = {
     *DRIVER_OPTIONS,
     CLASS_PATH,
-    "spark.driver.memory",
+    DRIVER_MEMORY,
     *JAVA_VARIABLES,
 }
 """Settings and environment variables that may prevent Java from using the archive."""
@@ -84,7 +84,7 @@ _PLAIN_SETTINGS = SETTINGS.keys() | {
     "spark.authenticate",
     "spark.driver.extraJavaOptions",
     "spark.driver.host",
-    "spark.driver.memory",
+    DRIVER_MEMORY,
     "spark.local.dir",
     "spark.master",
 }

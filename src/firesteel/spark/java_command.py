@@ -17,7 +17,14 @@ from pathlib import Path
 from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.java import Java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
-from firesteel.spark.java_options import DRIVER_OPTIONS, IS_STRICT, JAVA_VARIABLES, chooses_collector, options_in
+from firesteel.spark.java_options import (
+    DRIVER_MEMORY,
+    DRIVER_OPTIONS,
+    IS_STRICT,
+    JAVA_VARIABLES,
+    chooses_collector,
+    options_in,
+)
 from firesteel.spark.spark_errors import SparkStartError
 
 __all__ = [
@@ -92,7 +99,7 @@ def java_command(java: Java, home: str, directory: str, settings: Mapping[str, s
         java.executable,
         "-cp",
         os.pathsep.join([*own_classes, *configuration_directories(home), f"{home}/jars/*"]),
-        f"-Xmx{settings.get('spark.driver.memory', '1g')}",
+        f"-Xmx{settings.get(DRIVER_MEMORY, '1g')}",
         *(option for option in FIXED_OPTIONS if option != _COLLECTOR or not has_collector),
         f"-Djava.io.tmpdir={directory}",
         f"-XX:ErrorFile={directory}/java_error.log",

@@ -16,6 +16,7 @@ from firesteel.common.options.option import InvalidOptionError
 from firesteel.spark.java import Java
 
 __all__ = [
+    "DRIVER_MEMORY",
     "DRIVER_OPTIONS",
     "EXECUTOR_OPTIONS",
     "IS_STRICT",
@@ -29,6 +30,8 @@ __all__ = [
 DRIVER_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 EXECUTOR_OPTIONS = ("spark.executor.defaultJavaOptions", "spark.executor.extraJavaOptions")
 """Spark's settings with options of Java; later ones take precedence."""
+
+DRIVER_MEMORY = "spark.driver.memory"
 
 JAVA_VARIABLES = frozenset({"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
 """Environment variables with options that Java adds to those of its command."""
@@ -83,6 +86,8 @@ def check_java_options(java: Java, settings: Mapping[str, str]) -> None:
     for variable in sorted(JAVA_VARIABLES & os.environ.keys()):
         if refusal := _refusal(java, [], variable):
             raise InvalidOptionError(f"environment variable {variable!r} is refused by {java}: {refusal}")
+    if (memory := settings.get(DRIVER_MEMORY)) is not None and (refusal := _refusal(java, [f"-Xmx{memory}"])):
+        raise InvalidOptionError(f"option {DRIVER_MEMORY!r} is {memory!r}, which {java} refuses: {refusal}")
     for keys in (DRIVER_OPTIONS, EXECUTOR_OPTIONS):
         checked = [option for option in options_in(settings, keys) if _CHECKED.fullmatch(option)]
         if checked and (refusal := _refusal(java, checked)):
