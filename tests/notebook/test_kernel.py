@@ -112,6 +112,17 @@ def test_mistakes_are_one_message(kernel):
         'SqlParserException: SQL parse failed. Encountered "selct" at line 1, column 1 (did you mean "SELECT"?).',
     )
     assert text.splitlines()[1:] == ["(%tb shows the whole traceback)"]
+    stream = "from firesteel.datastream import *\nenv = StreamExecutionEnvironment.get_execution_environment()\n"
+    for call, message in (
+        ("reduce(max)", "AttributeError: 'DataStream' object has no attribute 'reduce'; call key_by() first"),
+        ("mapp(str)", "AttributeError: 'DataStream' object has no attribute 'mapp'; did you mean 'map'?"),
+        ("process(3)", "TypeError: process() takes a ProcessFunction; found int 3"),
+    ):
+        [(kind, text)] = kernel.run(f"{stream}env.from_collection([1]).{call}")
+        assert (kind, text.splitlines()[0]) == ("stderr", message)
+        assert re.fullmatch(rf"  at cell \d+, line 3: .*\.{re.escape(call)}", text.splitlines()[1])
+    [(kind, text)] = kernel.run("int('x')")
+    assert (kind, text) == ("error", "ValueError")
     [(kind, text)] = kernel.run("%%sql --nope\nSELECT 1")
     assert "%%sql has no option --nope" in text
 

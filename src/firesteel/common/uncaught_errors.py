@@ -17,7 +17,7 @@ from firesteel.common.our_code import OUR_CODE, is_of_python
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
-__all__ = ["frames_of_the_program", "meant", "show_briefly"]
+__all__ = ["frames_of_the_program", "is_raised_by_us", "meant", "show_briefly"]
 
 _SHOWN_FRAMES = 8
 
@@ -37,7 +37,7 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
         print(printable(str(error)) or "Interrupted.", file=sys.stderr)
     elif is_of_closed_output(error):
         discard_output()
-    elif isinstance(error, FiresteelError) or (isinstance(error, Exception) and _is_raised_by_us(trace)):
+    elif isinstance(error, FiresteelError) or (isinstance(error, Exception) and is_raised_by_us(trace)):
         print("\n".join(_lines(error, trace)), file=sys.stderr)
     else:
         sys.__excepthook__(kind, error, trace)
@@ -47,7 +47,8 @@ def _is_within_us(trace: TracebackType | None) -> bool:
     return any(frame.filename.startswith(OUR_CODE) for frame in traceback.extract_tb(trace))
 
 
-def _is_raised_by_us(trace: TracebackType | None) -> bool:
+def is_raised_by_us(trace: TracebackType | None) -> bool:
+    """Return whether firesteel raised an error, such as one that refuses the arguments of a call."""
     frames = traceback.extract_tb(trace)
     return bool(frames) and frames[-1].filename.startswith(OUR_CODE)
 

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
+from firesteel.common.uncaught_errors import is_raised_by_us, meant
 from firesteel.errors import FiresteelError
 from firesteel.notebook.shell import Shell
 
 __all__ = ["in_cells", "show_short_errors"]
 
-_PLACE = re.compile(r"(<ipython-input-[^>]+>|\S*ipykernel_\d+\S*\.py):(\d+) in ([^\s:]+)(?!:)")
-"""A line of a cell, as slot processes, which do not have the cell, name it: file, line and function."""
+_PLACE = re.compile(r"(<ipython-input-[^>]+>|\S*ipykernel_\d+\S*\.py):(\d+)( in [^\s:]+)?(?![:\w])")
+"""A line of a cell, as slot processes, which do not have the cell, name it: file, line and maybe the function."""
 
 _MAGIC = "get_ipython()."
 """The beginning of what IPython makes of a magic: the user has not written it."""
@@ -28,7 +29,7 @@ def show_short_errors(shell: Shell) -> None:
     Args:
         shell: The `InteractiveShell`; its magic `%tb` still shows the whole traceback.
     """
-    shell.set_custom_exc((FiresteelError, NotImplementedError, KeyboardInterrupt), _show)
+    shell.set_custom_exc((Exception, KeyboardInterrupt), _show)
 
 
 def in_cells(text: str, shell: Shell) -> str:
@@ -42,7 +43,7 @@ def in_cells(text: str, shell: Shell) -> str:
     def place(found: re.Match[str]) -> str:
         file, number, function = found[1], int(found[2]), found[3]
         line = linecache.getline(file, number).strip()
-        return f"{_cell(file, shell)}, line {number}, in {function}{line and ': '}{line}"
+        return f"{_cell(file, shell)}, line {number}{',' if function else ''}{function or ''}{line and ': '}{line}"
 
     return _PLACE.sub(place, text)
 
@@ -53,7 +54,10 @@ def _show(
     if isinstance(error, KeyboardInterrupt):
         print(error if error.args else "Interrupted.", file=sys.stderr)
         return
-    print(f"{kind.__name__}: {in_cells(str(error), shell)}", file=sys.stderr)
+    if not isinstance(error, FiresteelError | NotImplementedError) and not is_raised_by_us(trace):
+        shell.showtraceback((kind, error, trace), running_compiled_code=True)
+        return
+    print(f"{kind.__name__}: {in_cells(str(error), shell)}{meant(error)}", file=sys.stderr)
     for frame in _frames_of_the_user(trace):
         print(f"  at {_cell(frame.filename, shell)}, line {frame.lineno}: {frame.line}", file=sys.stderr)
     print("(%tb shows the whole traceback)", file=sys.stderr)

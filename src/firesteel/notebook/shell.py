@@ -32,6 +32,9 @@ class Shell(Protocol):
     def set_custom_exc(self, exc_tuple: tuple[type[BaseException], ...], handler: Callable[..., None]) -> None:
         """Handle errors of these classes."""
 
+    def showtraceback(self, exc_tuple: object, *, running_compiled_code: bool) -> None:
+        """Show a traceback as the notebook does by default."""
+
 
 class Display(Protocol):
     """A place below a cell (`DisplayHandle`)."""

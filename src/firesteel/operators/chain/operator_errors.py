@@ -7,6 +7,7 @@ FiresteelError
 
 from __future__ import annotations
 
+import linecache
 import reprlib
 import traceback
 from operator import length_hint
@@ -127,7 +128,14 @@ def _location(error: BaseException, of_operator: str | None) -> str | None:
     found = user_location(error)
     if is_users or of_operator is None:
         return found
-    return of_operator if found is None else f"{of_operator}, by {found}"
+    return _with_source(of_operator) if found is None else f"{of_operator}, by {found}"
+
+
+def _with_source(location: str) -> str:
+    """Return a location such as `job.py:12` with the line that is there, if the file is on this machine."""
+    file, _, number = location.rpartition(":")
+    line = linecache.getline(file, int(number)).strip() if number.isdecimal() else ""
+    return f"{location}: {line}" if line else location
 
 
 def in_hand(error: BaseException) -> str | None:
