@@ -146,15 +146,15 @@ class GroupAggregate(Grouping):
                 self._distinct.accept()
                 self.context.emit(changes)
                 return True
-            self._vectors.reset()
+            # With distinct values all groups go by rows from here on.
+            self._vectors.give_back(None if self._distinct else batch)
         if self._distinct:  # The values of a group can't be in both places.
             self.go_by_rows()
         return False
 
     def flush(self) -> None:
-        """Write the groups that have changed to the table."""
+        """Write the distinct values that have changed; the groups are written as columns."""
         if self._vectors is not None:
-            self._vectors.flush()
             self._distinct.flush()
 
     def _process_rows(self, batch: ColumnBatch) -> None:

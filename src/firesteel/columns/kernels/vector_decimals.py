@@ -17,11 +17,14 @@ from firesteel.columns.decimal_words import WORDS, decimals_of, from_int64, roun
 from firesteel.columns.functions.accumulators import WIDE, State
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.pylist import pylist
+from firesteel.common.encoding.array_columns import write_integers
+from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
     from firesteel.columns.cells import Array
     from firesteel.columns.kernels.aggregate_calls import CallPlan
+    from firesteel.common.encoding.column_writer import ColumnWriter
 
 _BITS = 32
 _MASK = (1 << _BITS) - 1
@@ -75,8 +78,16 @@ class VectorDecimalSum(VectorCall):
 
     def store(self, fields: Fields) -> list[State]:
         """Return sum and count of each group as states."""
-        numbers = zip(self._numbers(fields), fields[-1].tolist(), strict=True)
-        return [[Decimal(number).scaleb(-self._scale, WIDE), count] for number, count in numbers]
+        return list(map(list, zip(self._sums(fields), fields[-1].tolist(), strict=True)))
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the sums and counts."""
+        writer.begin_places(Kind.SHORT_LIST, 2)
+        writer.column(self._sums(fields))
+        write_integers(writer, fields[-1])
+
+    def _sums(self, fields: Fields) -> list[Decimal]:
+        return [Decimal(number).scaleb(-self._scale, WIDE) for number in self._numbers(fields)]
 
     def _numbers(self, fields: Fields) -> list[int]:
         """Return the sums, unscaled."""
