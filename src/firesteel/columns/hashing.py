@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.lib.stride_tricks import sliding_window_view
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
@@ -21,7 +22,7 @@ _BASE = 1099511628211
 _NULL = np.uint64(0x5BD1E995)
 
 _SHORT = 32
-"""Values of up to this number of bytes are hashed byte by byte, all at once, which is faster."""
+"""Values of up to this number of bytes are hashed together with those of the same length, which is faster."""
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -89,18 +90,12 @@ def _hash_bytes(array: pa.Array) -> Hashes:
         array = pc.fill_null(array, "" if pa.types.is_string(array.type) else b"")
     starts, lengths, content = _bytes_of(array)
     found: Hashes = lengths.astype(np.uint64)
+    powers = _powers(_SHORT)
     is_short = lengths <= _SHORT
-    short_lengths = lengths[is_short]
-    least, most = int(short_lengths.min(initial=_SHORT)), int(short_lengths.max(initial=0))
-    is_among_long = len(short_lengths) < len(lengths)
-    # Byte by byte, for all values at once: a matrix of the bytes would be eight times as large as they are.
-    terms = content.astype(np.uint64) + np.uint64(1)
-    for place, power in enumerate(_powers(most)):
-        if place < least and not is_among_long:
-            found += terms[starts + place] * power
-        else:
-            rows = np.flatnonzero(is_short & (lengths > place))
-            found[rows] += terms[starts[rows] + place] * power
+    for length in np.unique(lengths[is_short & (lengths > 0)]).tolist():
+        rows = np.flatnonzero(lengths == length)
+        values = sliding_window_view(content, length)[starts[rows]].astype(np.uint64)
+        found[rows] += (values + np.uint64(1)) @ powers[:length]
     rows = np.flatnonzero(~is_short)
     if len(rows):
         found[rows] += _hash_texts(*_bytes_of(array.take(pa.array(rows))))
