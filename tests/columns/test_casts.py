@@ -137,8 +137,6 @@ def test_types_of_casts():
 NEAR_THE_MIDDLE = st.builds(
     lambda n, scale: (2 * n + 1) / (2 * 10**scale), st.integers(-(10**6), 10**6), st.integers(0, 6)
 )
-    lambda n, scale: (2 * n + 1) / (2 * 10**scale), st.integers(-(10**6), 10**6), st.integers(0, 6)
-)
 
 
 @given(
