@@ -1,4 +1,7 @@
-"""The states of groups as arrays: in place of the state table, or in front of one that is on disk or expires."""
+"""The states of groups as arrays: in place of the state table, or in front of one that is on disk or expires.
+
+Why: `docs/decisions/0063-groups-are-written-from-arrays.md`.
+"""
 
 from __future__ import annotations
 
