@@ -8,7 +8,8 @@ import numpy as np
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.segments import ends_of_segments, ranges, segments_of
+from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
+from firesteel.columns.kernels.segments import ends_of_segments, segments_of
 
 
 class _Run(NamedTuple):
@@ -45,33 +46,12 @@ class HashIndex:
             self._runs.append(added)
         return self._runs
 
-    def counts(self, hashes: Hashes) -> Array:
-        """Return how many rows have each of some hashes."""
-        found = np.zeros(len(hashes), np.int64)
-        for run in self._sorted():
-            low, high = segments_of(run.hashes, run.ends, hashes)
-            found += high - low
-        return found
-
-    def find(self, hashes: Hashes) -> tuple[Array, Array]:
-        """Return the pairs of rows with equal hashes.
-
-        Returns:
-            Positions in `hashes`, ascending, and the numbers of the rows with that hash, ascending for each position.
-        """
-        places, numbers = [], []
-        for run in self._sorted():
-            low, high = segments_of(run.hashes, run.ends, hashes)
-            places.append(np.repeat(np.arange(len(hashes)), high - low))
-            numbers.append(run.numbers[ranges(low, high)])
-        if len(places) == 1:
-            return places[0], numbers[0]
-        if not places:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        # Runs are in the order of their rows' numbers, so a stable sort keeps these ascending.
-        found = np.concatenate(places)
-        order = np.argsort(found, kind="stable")
-        return found[order], np.concatenate(numbers)[order]
+    def find(self, hashes: Hashes) -> FoundRows:
+        """Return the rows with equal hashes, in the order of their numbers."""
+        runs = self._sorted()
+        return FoundRows(
+            len(hashes), [FoundIn(*segments_of(run.hashes, run.ends, hashes), run.numbers) for run in runs]
+        )
 
     def renumber(self, numbers: Array) -> None:
         """Give the rows other numbers, in the same order; those whose number is -1 are forgotten."""

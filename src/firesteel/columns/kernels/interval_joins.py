@@ -91,7 +91,7 @@ class ColumnIntervalJoin(TimedKernel):
         matched = np.zeros(batch.length, bool)
         other = self._sides[1 - index]
         found = other.find(hashes, *self._bounds(index, times))
-        for start, stop in parts_of(found.counts(batch.length), _PAIRS):
+        for start, stop in parts_of(found.counts, _PAIRS):
             part = slice(start, stop)
             places, numbers = other.there(*found.pairs(start, stop))
             if has_null.any():

@@ -9,7 +9,8 @@ import numpy as np
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.segments import bisect_right, ends_of_segments, ranges, segments_of
+from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
+from firesteel.columns.kernels.segments import bisect_right, ends_of_segments, segments_of
 
 _NEVER = -(2**63)
 
@@ -31,49 +32,6 @@ class _Run(NamedTuple):
         return segments_of(self.hashes, self.ends, hashes)
 
 
-class Found:
-    """The rows of some hashes and times: in each run those from one place up to another.
-
-    Args:
-        runs: The runs.
-        places: Where the rows of each hash begin and end in each run.
-    """
-
-    def __init__(self, runs: list[_Run], places: list[tuple[Array, Array]]) -> None:
-        self._runs = runs
-        self._places = places
-
-    def counts(self, length: int) -> Array:
-        """Return how many rows are found for each of so many hashes."""
-        found = np.zeros(length, np.int64)
-        for begin, end in self._places:
-            found += end - begin
-        return found
-
-    def pairs(self, start: int, stop: int) -> tuple[Array, Array]:
-        """Return the rows that are found for some of the hashes.
-
-        Args:
-            start: The position of the first of these hashes.
-            stop: The position after the last one.
-
-        Returns:
-            Positions behind `start`, ascending, and the numbers of the rows, in the order of their times.
-        """
-        places, times, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for run, (begin, end) in zip(self._runs, self._places, strict=True):
-            low, high = begin[start:stop], end[start:stop]
-            chosen = ranges(low, high)
-            places.append(np.repeat(np.arange(stop - start), high - low))
-            times.append(run.times[chosen])
-            numbers.append(run.numbers[chosen])
-        place, number = np.concatenate(places), np.concatenate(numbers)
-        if len(self._runs) > 1:
-            order = np.lexsort((number, np.concatenate(times), place))
-            place, number = place[order], number[order]
-        return place, number
-
-
 class TimedIndex:
     """Numbers of rows by hash and time, as a few sorted runs that are merged when they have similar sizes."""
 
@@ -90,13 +48,14 @@ class TimedIndex:
             added = _merged(self._runs.pop(), added)
         self._runs.append(added)
 
-    def find(self, hashes: Hashes, low: Array, high: Array) -> Found:
-        """Return the rows with given hashes and times from `low` to `high`; valid until rows are added."""
-        places = []
+    def find(self, hashes: Hashes, low: Array, high: Array) -> FoundRows:
+        """Return the rows with given hashes and times from `low` to `high`, in the order of their times."""
+        found = []
         for run in self._runs:
             begin, end = run.bounds(hashes)
-            places.append((bisect_right(run.times, begin, end, low - 1), bisect_right(run.times, begin, end, high)))
-        return Found(list(self._runs), places)
+            first, last = (bisect_right(run.times, begin, end, bound) for bound in (low - 1, high))
+            found.append(FoundIn(first, last, run.numbers, run.times))
+        return FoundRows(len(hashes), found)
 
     def latest(self, hashes: Hashes, times: Array, are_same: Callable[[Array, Array], Array]) -> Array:
         """Return the number of the last row up to a time for each of some hashes, or -1.

@@ -11,10 +11,11 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
+from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.time_queue import TimeQueue
-from firesteel.columns.kernels.timed_index import Found, TimedIndex
+from firesteel.columns.kernels.timed_index import TimedIndex
 
 _ADDED = 3
 """Number of columns behind those of a row in the log: its time, its id, and whether it has matched."""
@@ -77,7 +78,7 @@ class TimedSide:
     def _enqueue(self, numbers: Array, times: Array) -> None:
         self._queue.add(ColumnBatch((pa.array(numbers),), len(numbers)), times)
 
-    def find(self, hashes: Hashes, low: Array, high: Array) -> Found:
+    def find(self, hashes: Hashes, low: Array, high: Array) -> FoundRows:
         """Return the rows with each of some hashes and a time from `low` to `high`, also those that have expired."""
         return self._index.find(hashes, low, high)
 
