@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from decimal import Decimal
 
 import pytest
@@ -261,6 +262,11 @@ def test_mini_batches_emit_one_change_per_group(orders):
             "window_end",
             "requires the timecol is a time attribute",
         ),
+        (
+            "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE (SELECT TIMESTAMP '2026-01-01 00:00:00' AS x), DESCRIPTOR(x), "
+            "INTERVAL '1' SECOND)) GROUP BY window_start, window_end",
+            "TIMESTAMP(0) NOT NULL. Declare it where its table is created: WATERMARK FOR `x` AS ...",
+        ),
     ],
 )
 def test_errors_come_when_the_statement_does(orders, sql, message):
@@ -331,3 +337,13 @@ def test_a_match_waits_while_an_earlier_one_may_still_come(orders):
     assert changes(t_env, sql.format("", 9)) == [("+I", 1, 1)]
     assert changes(t_env, sql.format("", 100)) == []
     assert changes(t_env, sql.format("WITHIN INTERVAL '9' SECOND", 100)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "advice"), [("conector", "'conector' may be meant"), ("topic", "add WITH ('connector'")]
+)
+def test_a_table_without_connector_says_what_is_missing(key, advice):
+    t_env = environment("streaming")
+    t_env.execute_sql(f"CREATE TABLE t (a INT) WITH ('{key}' = 'datagen')")
+    with pytest.raises(ValidationException, match=re.escape(advice)):
+        t_env.execute_sql("SELECT * FROM t")

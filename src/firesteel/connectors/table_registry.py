@@ -64,14 +64,20 @@ def _made(table: ResolvedTable, direction: str, make: Callable[..., T], *argumen
         raise _failed(table, direction, str(error)) from error
 
 
+def _advice_without_connector(table: ResolvedTable) -> str:
+    if close := get_close_matches("connector", table.options, 1, cutoff=0.8):
+        return f"{close[0]!r} may be meant to be it"
+    return "add WITH ('connector' = '...') to CREATE TABLE"
+
+
 def _module(table: ResolvedTable, direction: str) -> ModuleType:
     name = table.options.get("connector")
     if name is None:
         raise _failed(
             table,
             direction,
-            "Table options do not contain an option key 'connector' for discovering a connector: add "
-            f"WITH ('connector' = '...') to CREATE TABLE.\n\n{_identifiers()}",
+            "Table options do not contain an option key 'connector' for discovering a connector: "
+            f"{_advice_without_connector(table)}.\n\n{_identifiers()}",
         )
     try:
         found = connector_module(name)

@@ -214,9 +214,10 @@ class QueryResolver:
         time = names.index(query.time_column)
         kind = source.row_type.fields[time].data_type
         if self.context.is_streaming and not is_time(kind):
+            hint = f" Declare it where its table is created: WATERMARK FOR `{query.time_column}` AS ..."
             raise ValidationException(
                 f"SQL validation failed. {where(query.position)}The window function requires the timecol is a time "
-                f"attribute type, but is {type_text(kind)}."
+                f"attribute type, but is {type_text(kind)}.{hint if isinstance(kind, TIMESTAMPS) else ''}"
             )
         if not isinstance(kind, TIMESTAMPS):
             raise ValidationException(
