@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["require"]
+__all__ = ["BELONG_TO", "require", "require_function"]
+
+BELONG_TO = {
+    "KeyedProcessFunction": "a stream after key_by()",
+    "ProcessFunction": "a stream without key_by()",
+    "ProcessWindowFunction": "a stream after key_by() and window()",
+    "WindowFunction": "a stream after key_by() and window()",
+    "ProcessAllWindowFunction": "a stream after window_all()",
+    "AllWindowFunction": "a stream after window_all()",
+    "CoProcessFunction": "connected streams without key_by()",
+    "KeyedCoProcessFunction": "connected streams that both have a key_by()",
+    "BroadcastProcessFunction": "a stream without key_by() that is connected to a BroadcastStream",
+    "KeyedBroadcastProcessFunction": "a stream after key_by() that is connected to a BroadcastStream",
+}
+"""Streams whose `process()` or `apply()` takes a class of functions; who mixes them up has often left out a call."""
 
 
 def require(given: object, kinds: type | tuple[type, ...], call: str) -> None:
@@ -18,7 +32,12 @@ def require(given: object, kinds: type | tuple[type, ...], call: str) -> None:
     """
     if not isinstance(given, kinds):
         names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-        raise TypeError(f"{call} takes a {names}; found {type(given).__name__} {given!r}")
+        raise TypeError(f"{call} takes a {names}; found {type(given).__name__} {given!r}{_belongs(given)}")
+
+
+def _belongs(given: object) -> str:
+    known = next((one.__name__ for one in type(given).__mro__ if one.__name__ in BELONG_TO), None)
+    return "" if known is None else f", a {known}, which is for {BELONG_TO[known]}"
 
 
 def require_function(given: object, kind: type, call: str) -> None:
