@@ -52,7 +52,7 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     assert (job["jid"], job["tasks"]["running"]) == (job_id, 4)
     assert f"of job {job_id}" in firesteel("logs", "-m", cluster.address).stdout
     taken = firesteel("checkpoint", "--full", "-m", cluster.address, "--output", "json", job_id).stdout
-    assert json.loads(taken) == {"job-id": job_id, "checkpoint-id": 2}
+    assert json.loads(taken) == {"job-id": job_id, "checkpoint-id": 2, "type": "FULL"}
     stopped = firesteel("stop", "-m", cluster.address, "-p", str(tmp_path / "savepoints"), job_id).stdout
     savepoint = stopped.split("Path: ")[1].strip()
     assert "No running jobs." in firesteel("list", "-m", cluster.address).stdout
