@@ -38,8 +38,8 @@ async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
     browser = Browser(tmp_path / "profile")
     await browser.start()
     yield browser
-    assert browser.errors == []
     await browser.stop()
+    assert browser.errors == []
 
 
 async def a_running_job(rest: Rest) -> str:

@@ -128,8 +128,13 @@ class SparkGateway:
         self._early_error: Exception | None = None
         self._lock = threading.Lock()
         self._process = self._start()
-        self._cap = CappedFile(self._log)
-        import pyspark  # noqa: F401 - now, while the JVM starts
+        try:
+            self._cap = CappedFile(self._log)
+            import pyspark  # noqa: F401 - now, while the JVM starts
+        except BaseException:  # Ctrl-C: nobody else knows the JVM yet, which would not end without its directory.
+            self._end()
+            self._temporary.remove()
+            raise
 
     def _start(self) -> subprocess.Popen[bytes]:
         home = package_directory("pyspark")
