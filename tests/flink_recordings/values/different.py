@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from tests.flink_recordings.values.json_paths import FAILING, json_path_expressions
+from tests.flink_recordings.values.mixed_numbers import TYPES, mixed
 
 ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
     "A character beyond the BMP is one character, not two": {
@@ -169,6 +172,12 @@ ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
         "TO_TIMESTAMP_LTZ(c)": (5, 7, 8, 10, 11, 14, 16),
         "TO_TIMESTAMP_LTZ(c, 'yyyy-MM-dd HH:mm:ss')": (2, 11, 16),
         "JSON_STRING(TRY_PARSE_JSON(j))": (15,),
+        **{
+            mixed("GREATEST({0}, {1})", *pair): (2, 4, 6, 8, 11, 14)
+            for pair in permutations(TYPES, 2)
+            if pair[0] in ("DECIMAL(10, 1)", "DECIMAL(12, 4)")
+            or (pair[0] == "DECIMAL(30, 12)" and pair[1] in ("FLOAT", "DOUBLE"))
+        },
     },
     "Timestamps have microseconds": {
         "TO_TIMESTAMP_LTZ(1, 9)": (),
@@ -192,6 +201,11 @@ ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "A list of IN has a type that holds all its values; Flink cuts 2.5 to the BIGINT 2": {
         "l IN (1, 2.5, -1)": (14,),
+        **{
+            mixed("{0} IN ({1}, 7)", kind, other): rows
+            for kind in ("DECIMAL(10, 1)", "DECIMAL(12, 4)")
+            for other, rows in (("FLOAT", (1, 5, 7, 9, 10, 12, 13, 15, 16)), ("DOUBLE", (1, 10, 12, 16)))
+        },
     },
     "\\b knows ASCII, as in Java since 19": {
         "REGEXP_REPLACE(s, '\\b', '|')": (5, 11, 16),

@@ -6,6 +6,7 @@ from itertools import product
 
 from tests.flink_recordings.values.inputs import COLUMNS
 from tests.flink_recordings.values.json_paths import json_path_expressions
+from tests.flink_recordings.values.mixed_numbers import mixed_number_expressions
 
 NUMBERS = r"""
 ti + ti
@@ -1142,4 +1143,5 @@ def areas() -> dict[str, list[str]]:
         "casts": casts,
         "aggregates": _lines(AGGREGATES),
         "json paths": json_path_expressions(),
+        "mixed numbers": mixed_number_expressions(),
     }

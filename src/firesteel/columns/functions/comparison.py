@@ -38,6 +38,9 @@ _ARROW: dict[str, Callable[[object, object], object]] = {
     ">=": pc.greater_equal,
 }
 
+_EQUATIONS = ("=", "<>", "IN", "NOT IN", "NULLIF")
+"""Calcite casts their operands to one type, which is FLOAT for FLOAT and DOUBLE; others are compared as in Java."""
+
 
 def comparable_types(name: str, types: Types) -> list[t.DataType]:
     """Return the types to which operands are cast before they are compared.
@@ -54,6 +57,8 @@ def comparable_types(name: str, types: Types) -> list[t.DataType]:
         return [t.BooleanType() for _ in types]
     if common is None or (texts and isinstance(common, (*_NESTED, *INTERVALS, t.VarBinaryType, t.BinaryType))):
         raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
+    if isinstance(common, t.FloatType) and name not in _EQUATIONS and any(isinstance(x, t.DoubleType) for x in others):
+        common = t.DoubleType()
     if isinstance(common, STRINGS):
         return [common.with_nullable(True) if isinstance(x, t.NullType) else x for x in types]
     return [common.with_nullable(data_type.is_nullable) for data_type in types]
