@@ -35,7 +35,7 @@ def doubles_of(column: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     if whole is None or not _divides(whole, kind):
         return pa.array([None if value is None else float(value) for value in pylist(column)], pa.float64())
     nulls: Any = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    return pa.array(whole.astype(np.float64) / float(10**kind.scale), mask=nulls)
+    return pa.array(np.asarray(whole, np.float64) / float(10**kind.scale), mask=nulls)
 
 
 def _divides(whole: Any, kind: pa.DataType) -> bool:
