@@ -12,7 +12,7 @@ PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation beside changelog release docs pictures kafka-faults cdc-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs pictures kafka-faults cdc-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -83,14 +83,11 @@ test: $(STAMP) $(SERVERS)  ## run all tests, the fast ones first
 	@echo "Tests that need no JVM, in two processes ..."
 	@$(WITHOUT_SPARK)
 	@echo "Tests with Spark and with clusters of processes, one after the other, and the simulation in the time they leave ..."
-	@nice -n 19 $(MAKE) --no-print-directory beside > .beside.log 2>&1 & beside=$$!; \
+	@nice -n 19 $(MAKE) --no-print-directory simulation > .beside.log 2>&1 & beside=$$!; \
 		trap "kill $$beside 2> /dev/null" INT TERM; \
 		$(WITH_SPARK); spark=$$?; \
 		echo "The simulation ..."; wait $$beside; beside=$$?; \
 		cat .beside.log; rm .beside.log; exit $$((spark + beside))
-
-# Continuous integration sets BESIDE=newest-tests.
-beside: simulation $(BESIDE)
 
 test-without-spark: $(STAMP) $(SERVERS)  ## run the tests that need no JVM
 	@$(WITHOUT_SPARK)

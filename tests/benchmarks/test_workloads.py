@@ -17,20 +17,20 @@ RECORDS = 12_000
 KEYED = ["w2", "w3", "w4", "w5", "w6"]
 
 
-def by_hand(module):
+def by_hand(module, records=RECORDS):
     """Return the results of the hand-written program for all positions, in batches."""
-    batches = (module.rows(range(start, start + 500)) for start in range(0, RECORDS, 500))
+    batches = (module.rows(range(start, start + 500)) for start in range(0, records, 500))
     if module.ROW is None:
         return [tuple(result) for batch in batches for result in batch]
     return [tuple(result) for batch in module.results(batches) for result in batch]
 
 
-def program(build, backend="hashmap"):
+def program(build, backend="hashmap", records=RECORDS):
     configuration = Configuration()
     configuration.set_string("state.backend.type", backend)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(1)
-    source = NumberSequenceSource(0, RECORDS - 1)
+    source = NumberSequenceSource(0, records - 1)
     build(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())).collect_async()
     return env
 
@@ -51,8 +51,9 @@ def test_windows_on_disk_give_the_same(name, monkeypatch):
 
     monkeypatch.setattr("firesteel.operators.state.cache_memory.DEFAULT_BYTES", 10_000)
     module = workload(name)
-    results = run_local(program(module.build, backend="rocksdb"), batch_elements=5000, replayed=[1]).elements
-    assert Counter(results) == Counter(by_hand(module))
+    job = program(module.build, backend="rocksdb", records=4_000)
+    results = run_local(job, batch_elements=1_500, replayed=[1]).elements
+    assert Counter(results) == Counter(by_hand(module, 4_000))
 
 
 def test_natural_join_gives_the_same():

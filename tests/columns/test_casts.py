@@ -1,10 +1,14 @@
 import datetime
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.accumulators import fit_decimal
 from firesteel.columns.functions.cast_parsing import CastError
 from firesteel.columns.functions.casts import array_cast, cast_type
 from firesteel.columns.functions.function_errors import FunctionError
@@ -128,3 +132,20 @@ def test_types_of_casts():
     assert type_text(cast_type(parse_type("INT NOT NULL"), parse_type("STRING"))) == "STRING NOT NULL"
     with pytest.raises(FunctionError, match="TO_TIMESTAMP_LTZ"):
         cast_type(parse_type("BIGINT"), parse_type("TIMESTAMP(3)"))
+
+
+NEAR_THE_MIDDLE = st.builds(
+    lambda n, scale: (2 * n + 1) / (2 * 10**scale), st.integers(-(10**6), 10**6), st.integers(0, 6)
+)
+
+
+@given(
+    st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False) | NEAR_THE_MIDDLE, max_size=8),
+    st.sampled_from(["DECIMAL(10, 2)", "DECIMAL(3, 3)", "DECIMAL(38, 0)", "DECIMAL(38, 20)", "DECIMAL(1, 0)"]),
+)
+def test_doubles_become_the_decimals_that_their_digits_say(numbers, target):
+    kind = parse_type(target)
+    array = pa.array([None, *numbers], pa.float64()).slice(1)
+    found = array_cast(parse_type("DOUBLE"), kind, EvaluationContext())(array)
+    wanted = [None if number is None else fit_decimal(Decimal(repr(number)), kind) for number in numbers]
+    assert found.to_pylist() == wanted

@@ -73,7 +73,7 @@ def test_rows_and_columns_give_the_same(name, places, ttl_ms, least, monkeypatch
     found = plan(ORDERS[name], *places)
     columns, rows = Run(found.make, ttl_ms), Run(lambda: Rank(found), ttl_ms)
     assert isinstance(columns.kernel, TopRows)
-    for _ in range(50):
+    for _ in range(30):
         given = random_rows(chance, chance.randrange(1, 25), "abcdefgh"[: chance.randrange(1, 9)])
         columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         assert columns.give(given) == rows.give(given)

@@ -140,7 +140,7 @@ def test_the_configured_number_of_checkpoints_is_retained_and_each_is_complete(t
 
 def test_files_and_bytes_stay_bounded(tmp_path: Path) -> None:
     sizes = []
-    for batches in (100, 3_000):
+    for batches in (100, 1_000):
         directory = tmp_path / str(batches)
         env = environment(1)
         source = NumberSequenceSource(0, 1_000_000)

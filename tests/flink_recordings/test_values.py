@@ -73,6 +73,7 @@ class Expressions:
     def __init__(self, declaration: str, by_row: bool) -> None:
         self._declaration = declaration
         self._by_row = by_row
+        self._for_types = self._environment()[1]
 
     def results(self, expressions: Iterable[str]) -> dict[str, Any]:
         found = {expression: self._type(expression) for expression in expressions}
@@ -84,7 +85,7 @@ class Expressions:
         return found
 
     def _type(self, expression: str) -> str:
-        t_env = self._environment()[1]
+        t_env = self._for_types
         try:
             table = t_env.sql_query(f"SELECT {expression} AS c FROM v")
             t_env.sql_query(self._query([expression]))

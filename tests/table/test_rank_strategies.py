@@ -14,7 +14,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules.rules import optimize
-from firesteel.table.planner.traits.monotonicity import rank_strategy
+from firesteel.table.planner.traits.monotonicity import only_rises, rank_strategy
 from firesteel.testing import run_local
 from tests.table.test_row_kinds import folded
 
@@ -91,5 +91,42 @@ def test_the_result_has_the_best_places(sql: str, monkeypatch: pytest.MonkeyPatc
 
     quick = result()
     monkeypatch.setattr("firesteel.table.planner.translate.translate_rows.rank_strategy", lambda *_, **__: RETRACT)
+    assert quick == result()
+    assert quick
+
+
+EXTREMES = {
+    f"SELECT k, MAX(n), MAX(high), MIN(low) FROM {COUNTS} GROUP BY k": True,
+    f"SELECT MAX(n), MIN(item) FROM {COUNTS}": True,
+    f"SELECT k, MAX(n) FROM (SELECT k, n FROM {COUNTS}) GROUP BY k": True,
+    f"SELECT k, MIN(n) FROM {COUNTS} GROUP BY k": False,
+    f"SELECT k, MAX(s) FROM {COUNTS} GROUP BY k": False,
+    f"SELECT k, MAX(n), COUNT(*) FROM {COUNTS} GROUP BY k": False,
+    f"SELECT k, MAX(n) FILTER (WHERE n < 3) FROM {COUNTS} GROUP BY k": False,
+    f"SELECT high, MAX(n) FROM {COUNTS} GROUP BY high": False,
+    f"SELECT k, MAX(n) FROM {COUNTS} WHERE n < 4 GROUP BY k": False,
+    f"SELECT k, MAX(c) FROM (SELECT k, n, COUNT(*) AS c FROM {COUNTS} GROUP BY k, n) GROUP BY k": False,
+}
+"""Aggregations of changes, and whether those that take a row back change nothing."""
+
+
+@pytest.mark.parametrize("sql", EXTREMES)
+def test_retractions_are_skipped_where_values_only_rise(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(sql)
+    rows = [Row(chance.choice("ab"), chance.randrange(30), chance.choice([None, *range(-9, 9)])) for _ in range(200)]
+
+    def result() -> Counter[tuple[Any, ...]]:
+        env, t_env = environment(rows)
+        t_env.to_changelog_stream(t_env.sql_query(sql)).collect_async()
+        return Counter(map(tuple, folded(run_local(env, batch_elements=17).elements)))
+
+    node: Any = optimize(environment(rows)[1].sql_query(sql)._node, True)
+    while not isinstance(node, rel.Aggregate):
+        node = node.input
+    assert only_rises(node) == EXTREMES[sql]
+    if not EXTREMES[sql]:
+        return
+    quick = result()
+    monkeypatch.setattr("firesteel.table.planner.translate.translate_rows.only_rises", lambda _: False)
     assert quick == result()
     assert quick

@@ -37,9 +37,10 @@ def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: s
     assert len(rest.lines) > 50
 
 
-@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("name", queries.QUERIES)
-@pytest.mark.parametrize("release", ["queries_lmdb", "data/queries"])
+@pytest.mark.parametrize(
+    ("release", "backend"), [("queries_lmdb", "rocksdb"), ("data/queries", "hashmap"), ("data/queries", "rocksdb")]
+)
 def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: str) -> None:
     query, savepoint = queries.QUERIES[name], SAVEPOINTS / release / name
     whole = run_local(queries.environment(query, "hashmap"), batch_elements=5)

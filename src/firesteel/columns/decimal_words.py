@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Context
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from firesteel.columns.cells import Array
 
@@ -54,3 +56,29 @@ def rounded(dividends: Array, divisors: Array | int) -> Array:
     sizes = np.abs(divisors)
     quotients: Array = (2 * np.abs(dividends) + sizes) // (2 * sizes) * np.sign(dividends) * np.sign(divisors)
     return quotients
+
+
+def decimals_of_doubles(column: pa.Array, kind: pa.DataType, cast: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return approximate numbers as decimals, rounded half up.
+
+    Args:
+        column: The numbers.
+        kind: The type of the decimals.
+        cast: Casts those for which the arithmetic of doubles is not enough: NaN, large ones, and those so near to the
+            middle of two results that their digits decide.
+    """
+    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    values = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * 10.0**kind.scale
+        sizes = np.abs(scaled)
+        # A number stands for its shortest digits, which are less than an ulp away, and scaling rounds once more.
+        is_sure = np.abs(sizes - np.floor(sizes) - 0.5) > sizes * 2.0**-49
+        is_sure &= sizes < min(2.0**49, 10.0**kind.precision - 1)
+    words = from_int64(np.rint(np.where(is_sure, scaled, 0)).astype(np.int64))
+    rest = np.flatnonzero(~is_sure)
+    if len(rest):
+        found = cast(column.take(pa.array(rest)))
+        words[rest] = words_of(found)
+        nulls[rest] = found.is_null().to_numpy(zero_copy_only=False)
+    return decimals_of(words, kind, nulls if nulls.any() else None)

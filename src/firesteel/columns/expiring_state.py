@@ -8,9 +8,12 @@ more entries, so keys that never return do not make the state grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.kernel import KernelContext, StateTable
+
+if TYPE_CHECKING:
+    from firesteel.common.encoding.entry_columns import ColumnSource
 
 __all__ = ["CleanupRounds", "ExpiringTable", "expiring_table"]
 
@@ -56,6 +59,7 @@ class ExpiringTable:
         self._now_ms = now_ms
         self._rounds = CleanupRounds(times.data.keys, self.is_live)
         self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
+        self.source: ColumnSource | None = None  # Each entry has its own time, so no kernel keeps them apart.
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read the values and times of entries that are going to be asked for, if they are on disk."""

@@ -11,6 +11,7 @@ from firesteel.columns.evaluation_context import CallAll, no_async_calls
 from firesteel.common.idle_timer import InputTime
 
 if TYPE_CHECKING:
+    from firesteel.common.encoding.entry_columns import ColumnSource
     from firesteel.common.snapshots import Snapshot
 
 P = TypeVar("P")
@@ -20,9 +21,15 @@ MIN_WATERMARK = -(2**63)
 
 
 class StateTable(Protocol):
-    """Keyed state, which is part of each checkpointed version; the first part of a key is its key group."""
+    """Keyed state, which is part of each checkpointed version; the first part of a key is its key group.
+
+    Attributes:
+        data: The entries and their values.
+        source: Further entries that the kernel keeps as columns itself.
+    """
 
     data: MutableMapping[Any, Any]
+    source: ColumnSource | None
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read the values of entries that are going to be asked for together, if they are on disk."""

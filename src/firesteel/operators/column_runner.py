@@ -14,7 +14,8 @@ from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.keyed import store_of
-from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
+from firesteel.operators.state.entries import Delta
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot

@@ -21,7 +21,8 @@ from firesteel.operators.chain.operator import MAX_WATERMARK, Operator, Output, 
 from firesteel.operators.exchange.spill import CHUNK_ELEMENTS
 from firesteel.operators.sorted_input import Batch, SortedInput
 from firesteel.operators.state.disk_store import DiskStore
-from firesteel.operators.state.keyed_state_backend import Delta, KeyedStateBackend
+from firesteel.operators.state.entries import Delta
+from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
 from firesteel.operators.state.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
 

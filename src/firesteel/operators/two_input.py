@@ -17,7 +17,7 @@ from firesteel.operators.exchange.spill import SpilledList, memory_of
 from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import ProcessingOperator
 from firesteel.operators.state.broadcast_state import BroadcastStates, OperatorBroadcastState
-from firesteel.operators.state.keyed_state_backend import Delta
+from firesteel.operators.state.entries import Delta
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot

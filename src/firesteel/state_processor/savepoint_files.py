@@ -12,8 +12,8 @@ from firesteel.common.encoding import state_of
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
-from firesteel.operators.state.entries import Entry, Stored
-from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
+from firesteel.operators.state.entries import Delta, Entry, Stored
+from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
 from firesteel.operators.state.state_table import DELETED, NAMESPACED
 from firesteel.runtime.rpc import accepted_state_keys, state_key

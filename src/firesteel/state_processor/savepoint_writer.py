@@ -18,7 +18,8 @@ from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
 from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, description_of, type_text
-from firesteel.operators.state.keyed_state_backend import Delta, parts_of
+from firesteel.operators.state.entries import Delta
+from firesteel.operators.state.keyed_state_backend import parts_of
 from firesteel.operators.state.states import has_ttl, table_name
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, seal_of
 from firesteel.state_processor.savepoint_reader import OperatorIdentifier

@@ -14,7 +14,7 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, size_of
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.operators.state.descriptions import NEXT_SUBTASK
-from firesteel.operators.state.keyed_state_backend import Delta
+from firesteel.operators.state.entries import Delta
 from firesteel.task.checkpoint_metadata import VertexLayout
 from firesteel.task.job_place import remote_store
 from firesteel.task.restore import FETCHED, RESCALED, RESTORED, RestorePlan, chain_of, read_any

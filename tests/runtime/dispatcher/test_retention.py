@@ -54,7 +54,7 @@ def objects() -> Counter[str]:
 async def test_memory_does_not_grow_over_a_day_of_jobs(clock: ManualClock) -> None:
     cluster = Cluster(clock, ha=EmbeddedHaServices(keeps_jobs=False, delete_on_commit=True))
     await cluster.start(tm=2)
-    jobs = 360
+    jobs = 192
     seen = []
     objects()  # To count leaves something in the caches of abstract classes, the first time.
     for number in range(jobs):

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.cast_rules import can_cast
+from firesteel.columns.decimal_words import decimals_of_doubles
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.accumulators import fit_decimal, number_cast
 from firesteel.columns.functions.arithmetic import as_number
@@ -135,7 +136,7 @@ def _to_decimal(source: t.DataType, target: Any, context: EvaluationContext) -> 
 
     def cast(array: pa.Array) -> pa.Array:
         if approximate:
-            return slow(array)
+            return decimals_of_doubles(array, wanted, slow)
         try:
             if pa.types.is_integer(array.type):
                 array = array.cast(pa.decimal128(19, 0))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, slices
@@ -27,6 +28,7 @@ from firesteel.columns.rows import (
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
+    are_retractions,
     batch_of,
     is_retraction,
 )
@@ -51,6 +53,7 @@ class GroupAggregateFactory:
         mini_batch_rows: The number of rows after which each changed group emits its new result, at the latest with the
             end of the column batch; 0 emits each change of a result.
         state_ttl_ms: The time to live of groups, from the hint STATE_TTL; None for that of the job.
+        skips_retractions: Whether retractions change no result, as each is followed by a row that counts more.
     """
 
     keys: tuple[int, ...]
@@ -61,6 +64,7 @@ class GroupAggregateFactory:
     flat: bool = False
     mini_batch_rows: int = 0
     state_ttl_ms: int | None = None
+    skips_retractions: bool = False
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -119,6 +123,8 @@ class GroupAggregate(Grouping):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
+        if self._plan.skips_retractions and batch.kinds is not None:
+            batch = replace(batch.take(np.flatnonzero(~are_retractions(batch.kinds))), kinds=None)
         for part in slices(batch, self._plan.mini_batch_rows or max(1, batch.length)):
             if not self._process_vectors(part):
                 self._process_rows(part)
@@ -146,15 +152,15 @@ class GroupAggregate(Grouping):
                 self._distinct.accept()
                 self.context.emit(changes)
                 return True
-            self._vectors.reset()
+            # With distinct values all groups go by rows from here on.
+            self._vectors.give_back(None if self._distinct else batch)
         if self._distinct:  # The values of a group can't be in both places.
             self.go_by_rows()
         return False
 
     def flush(self) -> None:
-        """Write the groups that have changed to the table."""
+        """Write the distinct values that have changed; the groups are written as columns."""
         if self._vectors is not None:
-            self._vectors.flush()
             self._distinct.flush()
 
     def _process_rows(self, batch: ColumnBatch) -> None:

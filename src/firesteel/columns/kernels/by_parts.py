@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import Kernel, KernelContext, KernelFactory, StateTable
 from firesteel.columns.kernels.spilled_rows import BoundedInputs
+
+if TYPE_CHECKING:
+    from firesteel.common.encoding.entry_columns import ColumnSource
 
 __all__ = ["ByPartsFactory"]
 
@@ -78,6 +82,7 @@ class _Table:
 
     def __init__(self) -> None:
         self.data: MutableMapping[Cell, Cell] = {}
+        self.source: ColumnSource | None = None
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Do nothing: all entries are in memory."""

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import INSERT, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
@@ -55,16 +59,23 @@ class FirstRow(TimedKernel):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Keep the rows that are the first of their partition so far."""
+        column = batch.columns[self._plan.time]
+        is_timed = column.is_valid().to_numpy(zero_copy_only=False)
+        times = millis_of(pc.fill_null(column.cast(pa.int64()), 0))
+        is_late = is_timed & (times < self._watermark)
+        self._late.add(int(is_late.sum()))
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
-        for key, time, row in zip(keys, times_of(batch.columns[self._plan.time]), rows_of(batch), strict=True):
-            if time is None or time < self._watermark:
-                self._late.add(time is not None)
-                continue
-            first = self._table.data.get(key)
-            if first is None or (first != _EMITTED and time < first[0]):
-                self._table.put(key, (time, row))
+        self._table.prefetch(keys)
+        # Most rows are of partitions whose first row has been emitted; those do not become Python values.
+        firsts = list(map(self._table.data.get, keys))
+        places = [place for place in np.flatnonzero(is_timed & ~is_late).tolist() if firsts[place] != _EMITTED]
+        rows = rows_of(batch.take(np.array(places, np.int64)))
+        for place, time, row in zip(places, times[places].tolist(), rows, strict=True):
+            first = self._table.data.get(keys[place])
+            if first is None or time < first[0]:
+                self._table.put(keys[place], (time, row))
                 # The number keeps the heap from comparing keys, which may have no order.
-                heappush(self._waiting, (time, next(self._number), key))
+                heappush(self._waiting, (time, next(self._number), keys[place]))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the first rows up to the watermark."""

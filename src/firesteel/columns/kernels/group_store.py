@@ -1,4 +1,7 @@
-"""The states of groups as arrays, in front of the state table that holds them as Python objects."""
+"""The states of groups as arrays: in place of the state table, or in front of one that is on disk or expires.
+
+Why: `docs/decisions/0063-groups-are-written-from-arrays.md`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernels.group_columns import GroupColumns
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.pylist import pylist
@@ -22,15 +26,14 @@ _LEAST = 1024
 class GroupStore:
     """The groups that batches have touched, each with a number.
 
-    A version writes the groups that changed since the last one, so a group that changes in each batch is converted once
-    per version and not once per batch.
-
     Args:
         keys: The key columns, which are not nested.
         calls: The aggregate calls.
         table: The table with the `GroupState` of each entry (see `keys_of`).
         empty: The accumulators of a group without rows.
         max_parallelism: The number of key groups.
+        is_source: Whether versions are written from here (see `ColumnSource`): a group that has been loaded is not in
+            the table any more. Otherwise the table keeps it.
     """
 
     def __init__(
@@ -40,23 +43,29 @@ class GroupStore:
         table: StateTable,
         empty: list[Cell],
         max_parallelism: int,
+        is_source: bool,
     ) -> None:
         self._keys = keys
         self._calls = calls
         self._table = table
         self._empty = empty
         self._max_parallelism = max_parallelism
-        self.clear()
+        self._is_source = is_source
+        self._clear()
+        if is_source:
+            table.source = self
 
-    def clear(self) -> None:
-        """Forget all groups, which must have been written by `flush`."""
+    def _clear(self) -> None:
         fields = [call.load([self._empty[place]]) for place, call in enumerate(self._calls)]
         self._fields: list[Fields] = [[np.repeat(part, _LEAST) for part in parts] for parts in fields]
-        self._counts = np.zeros(_LEAST, np.int64)
+        self._counts, self._key_groups = np.zeros(_LEAST, np.int64), np.zeros(_LEAST, np.int64)
         self._numbers: dict[object, int] = {}
-        self._entries: list[Row] = []
-        self._states: list[list[Cell]] = []
+        self._key_columns: list[list[Cell]] = [[] for _ in self._keys]
+        self._total = 0
         self._changed: list[Array] = []
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._counts))
 
     def find(self, rows: ColumnBatch) -> Array | None:
         """Return the numbers of the groups that rows belong to; no two rows may belong to the same group.
@@ -84,11 +93,18 @@ class GroupStore:
     def _load(self, entries: list[Row]) -> Array:
         """Read groups from the table, and return their numbers."""
         self._table.prefetch(entries)
-        states: list[Cell] = list(map(self._table.data.get, entries))
-        start, stop = len(self._entries), len(self._entries) + len(entries)
+        data = self._table.data
+        states: list[Cell]
+        if self._is_source:
+            states = list(map(data.pop, entries, repeat(None))) if data else [None] * len(entries)
+        else:
+            states = list(map(data.get, entries))
+        start, stop = self._total, self._total + len(entries)
         # Doubled, so that adding groups one by one copies each a constant number of times on average.
         while stop > len(self._counts):
-            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+            self._counts, self._key_groups = (
+                np.concatenate([part, np.zeros_like(part)]) for part in (self._counts, self._key_groups)
+            )
             self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
         self._counts[start:stop] = [0 if state is None else state[0] for state in states]
         for place, (call, parts) in enumerate(zip(self._calls, self._fields, strict=True)):
@@ -96,10 +112,10 @@ class GroupStore:
             found = call.load([new() if state is None else state[1][place] for state in states])
             for part, loaded in zip(parts, found, strict=True):
                 part[start:stop] = loaded
-        self._entries += entries
-        self._states += [
-            [0, None, entry[1:]] if state is None else state for entry, state in zip(entries, states, strict=True)
-        ]
+        self._key_groups[start:stop], *keys = zip(*entries, strict=True)
+        for column, added in zip(self._key_columns, keys, strict=True):
+            column += added
+        self._total = stop
         return np.arange(start, stop)
 
     def counts(self, numbers: Array) -> Array:
@@ -118,29 +134,55 @@ class GroupStore:
                 part[numbers] = values
         self._changed.append(numbers)
 
-    def flush(self) -> None:
-        """Write the groups that have changed to the table."""
-        if not self._changed:
-            return
-        is_changed = np.zeros(len(self._entries), bool)
+    # --- versions ----------------------------------------------------------------------------------------------------
+
+    def changes(self) -> tuple[GroupColumns, list[Row]]:
+        """Return the groups that have changed since the last version, and the entries of those without rows."""
+        numbers = self._take_changed()
+        is_left = self._counts[numbers] != 0
+        found = self._columns(numbers[is_left]), self._columns(numbers[~is_left]).entries()
+        if 2 * len(self) < self._total - _LEAST:  # most groups have no rows any more
+            self.give_back()
+        return found
+
+    def entries(self) -> GroupColumns:
+        """Return all groups that have rows."""
+        self._changed = []
+        return self._columns(np.flatnonzero(self._counts))
+
+    def give_back(self, rows: ColumnBatch | None = None) -> None:
+        """Put the groups of some rows, or all, into the table, which notes the changed ones, and forget them here."""
+        changed = self._take_changed()
+        if rows is not None:
+            found = map(self._numbers.pop, set(self._values_of(rows)), repeat(-1))
+            is_wanted = np.zeros(self._total, bool)
+            is_wanted[[number for number in found if number >= 0]] = True
+            self._changed = [changed[~is_wanted[changed]]]
+            changed = changed[is_wanted[changed]]
+        else:
+            is_wanted = np.ones(self._total, bool)
+        states = self._columns(changed).objects()
+        self._table.put_all(list(states), list(states.values()))
+        for entry, state in states.items():
+            if not state[0]:
+                self._table.remove(entry)
+        if self._is_source:
+            is_unchanged = is_wanted & (self._counts[: self._total] != 0)
+            is_unchanged[changed] = False
+            self._table.data.update(self._columns(np.flatnonzero(is_unchanged)).objects())
+        if rows is None:
+            self._clear()
+        else:
+            self._counts[: self._total][is_wanted] = 0
+
+    def _take_changed(self) -> Array:
+        is_changed = np.zeros(self._total, bool)
         for numbers in self._changed:
             is_changed[numbers] = True
         self._changed = []
-        numbers = np.flatnonzero(is_changed)
-        stored = [call.store(parts) for call, parts in zip(self._calls, self.fields(numbers), strict=True)]
-        accumulators = map(list, zip(*stored, strict=True)) if stored else repeat([], len(numbers))
-        counts = self.counts(numbers).tolist()
-        entries = [self._entries[number] for number in numbers.tolist()]
-        states = [self._states[number] for number in numbers.tolist()]
-        for state, count, changed in zip(states, counts, accumulators, strict=False):
-            state[0], state[1] = count, changed
-        if 0 in counts:
-            for entry in (entry for entry, count in zip(entries, counts, strict=True) if not count):
-                self._table.remove(entry)
-            entries = [entry for entry, count in zip(entries, counts, strict=True) if count]
-            states = [state for state in states if state[0]]
-        self._table.put_all(entries, states)
-        total = len(self._entries)
-        # All have just been written, so those that are still in use can be loaded again.
-        if 2 * np.count_nonzero(self._counts[:total]) < total - _LEAST:  # most groups have no rows any more
-            self.clear()
+        return np.flatnonzero(is_changed)
+
+    def _columns(self, numbers: Array) -> GroupColumns:
+        places = numbers.tolist()
+        keys = [[column[place] for place in places] for column in self._key_columns]
+        return GroupColumns(self._calls, self._key_groups[numbers], keys, self._counts[numbers], self.fields(numbers))

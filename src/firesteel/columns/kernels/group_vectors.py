@@ -77,7 +77,8 @@ class GroupVectors:
         empty: Returns the accumulators of a group without rows.
         max_parallelism: The number of key groups.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
-        writes_late: Whether the table gets changes only by `flush`, instead of after each batch.
+        is_apart: Whether versions are written from arrays, and the table gets groups by `give_back` only; otherwise
+            after each batch.
         is_mini_batch: Whether a batch changes the result of a group at most once, instead of with each row.
     """
 
@@ -90,14 +91,14 @@ class GroupVectors:
         empty: Callable[[], list[Cell]],
         max_parallelism: int,
         retracts: bool = False,
-        writes_late: bool = False,
+        is_apart: bool = False,
         is_mini_batch: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
         self._types = types
-        self._store = GroupStore(keys, calls, table, empty(), max_parallelism)
-        self._writes_late = writes_late
+        self._store = GroupStore(keys, calls, table, empty(), max_parallelism, is_apart)
+        self._is_apart = is_apart
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
 
@@ -137,22 +138,17 @@ class GroupVectors:
                 all_results.append(call.results(parts))
                 states[number] = [part[ends] for part in parts]
         self._store.update(numbers, counts[ends], states)
-        if not self._writes_late:
-            self.reset()
+        if not self._is_apart:
+            self.give_back()
         if self._is_mini_batch:
             keys, before, after = batch.take(groups.first_rows()), timeline.starts, ends
         else:
             keys, before, after = batch, timeline.after - 1, timeline.after
         return self._changelog(keys, before, after, all_results, counts)
 
-    def flush(self) -> None:
-        """Write the groups that have changed to the table."""
-        self._store.flush()
-
-    def reset(self) -> None:
-        """Write changes to the table and read from it again, because others read and write it."""
-        self._store.flush()
-        self._store.clear()
+    def give_back(self, batch: ColumnBatch | None = None) -> None:
+        """Put the groups of a batch, or all, into the table, because others read and write it."""
+        self._store.give_back(batch)
 
     def _is_regular(self, counts: Array, fields: Sequence[Fields]) -> bool:
         """Return whether each retracted row was there before, so that groups without rows are empty.

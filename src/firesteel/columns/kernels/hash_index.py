@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.segments import ranges
+from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
+from firesteel.columns.kernels.segments import ends_of_segments, segments_of
+
+
+class _Run(NamedTuple):
+    """Rows sorted by hash; those of the same hash in the order of their numbers.
+
+    Attributes:
+        ends: Where the rows of the hash of each row end.
+    """
+
+    hashes: Hashes
+    numbers: Array
+    ends: Array
 
 
 class HashIndex:
     """Numbers of rows by hash, as a few sorted runs that are merged when they have similar sizes."""
 
     def __init__(self) -> None:
-        self._runs: list[tuple[Hashes, Array]] = []
+        self._runs: list[_Run] = []
         self._waiting: list[tuple[Hashes, Array]] = []
 
     def add(self, hashes: Hashes, numbers: Array) -> None:
@@ -21,64 +36,40 @@ class HashIndex:
         if len(hashes):
             self._waiting.append((hashes, numbers))
 
-    def _sorted(self) -> list[tuple[Hashes, Array]]:
+    def _sorted(self) -> list[_Run]:
         if self._waiting:
             added = _sorted(self._waiting)
             self._waiting = []
-            while self._runs and len(self._runs[-1][0]) <= 2 * len(added[0]):
-                added = _sorted([self._runs.pop(), added])
+            while self._runs and len(self._runs[-1].hashes) <= 2 * len(added.hashes):
+                last = self._runs.pop()
+                added = _sorted([(last.hashes, last.numbers), (added.hashes, added.numbers)])
             self._runs.append(added)
         return self._runs
 
-    def counts(self, hashes: Hashes) -> Array:
-        """Return how many rows have each of some hashes."""
-        found = np.zeros(len(hashes), np.int64)
-        for known, _ in self._sorted():
-            low, high = _bounds(known, hashes)
-            found += high - low
-        return found
-
-    def find(self, hashes: Hashes) -> tuple[Array, Array]:
-        """Return the pairs of rows with equal hashes.
-
-        Returns:
-            Positions in `hashes`, ascending, and the numbers of the rows with that hash, ascending for each position.
-        """
-        places, numbers = [], []
-        for known, values in self._sorted():
-            low, high = _bounds(known, hashes)
-            places.append(np.repeat(np.arange(len(hashes)), high - low))
-            numbers.append(values[ranges(low, high)])
-        if len(places) == 1:
-            return places[0], numbers[0]
-        if not places:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        # Runs are in the order of their rows' numbers, so a stable sort keeps these ascending.
-        found = np.concatenate(places)
-        order = np.argsort(found, kind="stable")
-        return found[order], np.concatenate(numbers)[order]
+    def find(self, hashes: Hashes) -> FoundRows:
+        """Return the rows with equal hashes, in the order of their numbers."""
+        runs = self._sorted()
+        return FoundRows(
+            len(hashes), [FoundIn(*segments_of(run.hashes, run.ends, hashes), run.numbers) for run in runs]
+        )
 
     def renumber(self, numbers: Array) -> None:
         """Give the rows other numbers, in the same order; those whose number is -1 are forgotten."""
         changed = []
-        for hashes, values in self._sorted():
-            new = numbers[values]
+        for run in self._sorted():
+            new = numbers[run.numbers]
             is_left = new >= 0
-            changed.append((hashes[is_left], new[is_left]))
-        self._runs = [run for run in changed if len(run[0])]
+            changed.append(_run(run.hashes[is_left], new[is_left]))
+        self._runs = [run for run in changed if len(run.hashes)]
 
 
-def _sorted(parts: list[tuple[Hashes, Array]]) -> tuple[Hashes, Array]:
+def _run(hashes: Hashes, numbers: Array) -> _Run:
+    return _Run(hashes, numbers, ends_of_segments(hashes))
+
+
+def _sorted(parts: list[tuple[Hashes, Array]]) -> _Run:
     """Return one run; rows of equal hashes stay in the order of the parts."""
     hashes = np.concatenate([part[0] for part in parts])
     numbers = np.concatenate([part[1] for part in parts])
     order = np.argsort(hashes, kind="stable")
-    return hashes[order], numbers[order]
-
-
-def _bounds(known: Hashes, hashes: Hashes) -> tuple[Array, Array]:
-    ascending = np.argsort(hashes)  # Searching in ascending order is kind to the processor's cache.
-    low, high = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
-    low[ascending] = np.searchsorted(known, hashes[ascending], "left")
-    high[ascending] = np.searchsorted(known, hashes[ascending], "right")
-    return low, high
+    return _run(hashes[order], numbers[order])

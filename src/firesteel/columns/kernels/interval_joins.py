@@ -8,7 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
-from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.column_joins import PairMatcher
@@ -89,10 +89,15 @@ class ColumnIntervalJoin(TimedKernel):
         if self._plan.is_rowtime:
             waits &= times > self._plan.past(index, self._watermark)
         matched = np.zeros(batch.length, bool)
-        for start, stop in parts_of(self._sides[1 - index].counts(hashes, *self._bounds(index, times)), _PAIRS):
+        other = self._sides[1 - index]
+        found = other.find(hashes, *self._bounds(index, times))
+        for start, stop in parts_of(found.counts, _PAIRS):
             part = slice(start, stop)
-            rows = batch.slice(start, stop)
-            matched[part] = self._join(index, rows, hashes[part], times[part], has_null[part], waits[part])
+            places, numbers = other.there(*found.pairs(start, stop))
+            if has_null.any():
+                is_known = ~has_null[part][places]
+                places, numbers = places[is_known], numbers[is_known]
+            matched[part] = self._join(index, batch.slice(start, stop), places, numbers, waits[part])
         kept = np.flatnonzero(waits)
         self._sides[index].add(batch.take(kept), times[kept], matched[kept], hashes[kept])
 
@@ -108,14 +113,9 @@ class ColumnIntervalJoin(TimedKernel):
         plan = self._plan
         return (times - plan.high, times - plan.low) if index == 0 else (times + plan.low, times + plan.high)
 
-    def _join(
-        self, index: int, rows: ColumnBatch, hashes: Hashes, times: Array, has_null: Array, waits: Array
-    ) -> Array:
+    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array, waits: Array) -> Array:
         """Emit the pairs of rows, and rows that nothing can match; return which rows have matched."""
         other = self._sides[1 - index]
-        places, numbers = other.find(hashes, *self._bounds(index, times))
-        if has_null.any():
-            places, numbers = places[~has_null[places]], numbers[~has_null[places]]
         parts, orders = [], []
         matched = np.zeros(rows.length, bool)
         if len(places):

@@ -11,6 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.hash_index import HashIndex
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.row_groups import RowGroups
@@ -71,13 +72,13 @@ class LiveRows:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def counts(self, hashes: Hashes) -> Array:
-        """Return about how many rows have keys with each of some hashes."""
-        return self._by_key.counts(hashes)
+    def find(self, hashes: Hashes) -> FoundRows:
+        """Return the rows whose keys have some hashes, also those that are gone."""
+        return self._by_key.find(hashes)
 
-    def find(self, hashes: Hashes) -> tuple[Array, Array]:
-        """Return positions in hashes, ascending, and the numbers of the rows whose keys have that hash, ascending."""
-        return self._store.there(*self._by_key.find(hashes))
+    def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
+        """Return the pairs of a place and a row number, without those of rows that are gone."""
+        return self._store.there(places, numbers)
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""
@@ -122,7 +123,7 @@ class LiveRows:
             if found is not None:
                 self._by_row.add(row_hashes(found[0], range(len(found[0].columns))), found[1])
         rows = firsts.take(sought)
-        places, numbers = self._store.there(*self._by_row.find(row_hashes(rows, range(len(rows.columns)))))
+        places, numbers = self._store.there(*self._by_row.find(row_hashes(rows, range(len(rows.columns)))).all())
         if len(places):
             is_same = are_equal(rows.take(places), self.take(numbers))
             places, numbers = places[is_same], numbers[is_same]

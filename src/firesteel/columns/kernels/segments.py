@@ -13,6 +13,33 @@ def first_of_segments(numbers: Array) -> Array:
     return is_first
 
 
+def ends_of_segments(numbers: Array) -> Array:
+    """Return for each place where its segment ends; the numbers of the segments are sorted."""
+    starts = np.flatnonzero(first_of_segments(numbers))
+    sizes = np.diff(starts, append=len(numbers))
+    ends: Array = np.repeat(starts + sizes, sizes)
+    return ends
+
+
+def segments_of(numbers: Array, ends: Array, sought: Array) -> tuple[Array, Array]:
+    """Return where the segments of some numbers begin and end; both are the same for one that is not there.
+
+    Args:
+        numbers: The number of the segment at each place, sorted.
+        ends: The `ends_of_segments`.
+        sought: The sought numbers.
+    """
+    order = np.argsort(sought)  # Searching in ascending order is kind to the processor's cache.
+    begin, end = np.empty(len(sought), np.int64), np.empty(len(sought), np.int64)
+    begin[order] = np.searchsorted(numbers, sought[order])
+    end[:] = begin
+    if len(numbers):
+        place = np.minimum(begin, len(numbers) - 1)
+        is_there = numbers[place] == sought
+        end[is_there] = ends[place[is_there]]
+    return begin, end
+
+
 def distinct(numbers: Array) -> Array:
     """Return the numbers, sorted and once each. `np.unique` hashes them, which takes longer."""
     numbers = np.sort(numbers)

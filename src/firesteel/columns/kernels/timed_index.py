@@ -9,21 +9,27 @@ import numpy as np
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.segments import bisect_right, ranges
+from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
+from firesteel.columns.kernels.segments import bisect_right, ends_of_segments, segments_of
 
 _NEVER = -(2**63)
 
 
 class _Run(NamedTuple):
-    """Rows sorted by hash and time; those of the same time in the order of their numbers."""
+    """Rows sorted by hash and time; those of the same time in the order of their numbers.
+
+    Attributes:
+        ends: Where the rows of the hash of each row end.
+    """
 
     hashes: Hashes
     times: Array
     numbers: Array
+    ends: Array
 
     def bounds(self, hashes: Hashes) -> tuple[Array, Array]:
         """Return where the rows of hashes begin and end."""
-        return np.searchsorted(self.hashes, hashes), np.searchsorted(self.hashes, hashes, "right")
+        return segments_of(self.hashes, self.ends, hashes)
 
 
 class TimedIndex:
@@ -36,41 +42,20 @@ class TimedIndex:
         """Add rows with greater numbers than those before."""
         if not len(hashes):
             return
-        added = _sorted([_Run(hashes, times, numbers)])
+        order = np.lexsort((times, hashes))  # stable, so numbers stay ascending
+        added = _run(hashes[order], times[order], numbers[order])
         while self._runs and len(self._runs[-1].hashes) <= 2 * len(added.hashes):
-            added = _sorted([self._runs.pop(), added])
+            added = _merged(self._runs.pop(), added)
         self._runs.append(added)
 
-    def _ranges(self, run: _Run, hashes: Hashes, low: Array, high: Array) -> tuple[Array, Array]:
-        begin, end = run.bounds(hashes)
-        return bisect_right(run.times, begin, end, low - 1), bisect_right(run.times, begin, end, high)
-
-    def counts(self, hashes: Hashes, low: Array, high: Array) -> Array:
-        """Return about how many rows have each of some hashes and a time from `low` to `high`."""
-        found = np.zeros(len(hashes), np.int64)
+    def find(self, hashes: Hashes, low: Array, high: Array) -> FoundRows:
+        """Return the rows with given hashes and times from `low` to `high`, in the order of their times."""
+        found = []
         for run in self._runs:
-            begin, end = self._ranges(run, hashes, low, high)
-            found += end - begin
-        return found
-
-    def find(self, hashes: Hashes, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the rows with given hashes and times from `low` to `high`.
-
-        Returns:
-            Positions in `hashes`, ascending, and the numbers of the rows, in the order of their times.
-        """
-        places, times, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for run in self._runs:
-            begin, end = self._ranges(run, hashes, low, high)
-            chosen = ranges(begin, end)
-            places.append(np.repeat(np.arange(len(hashes)), end - begin))
-            times.append(run.times[chosen])
-            numbers.append(run.numbers[chosen])
-        place, number = np.concatenate(places), np.concatenate(numbers)
-        if len(self._runs) > 1:
-            order = np.lexsort((number, np.concatenate(times), place))
-            place, number = place[order], number[order]
-        return place, number
+            begin, end = run.bounds(hashes)
+            first, last = (bisect_right(run.times, begin, end, bound) for bound in (low - 1, high))
+            found.append(FoundIn(first, last, run.numbers, run.times))
+        return FoundRows(len(hashes), found)
 
     def latest(self, hashes: Hashes, times: Array, are_same: Callable[[Array, Array], Array]) -> Array:
         """Return the number of the last row up to a time for each of some hashes, or -1.
@@ -103,16 +88,30 @@ class TimedIndex:
         for run in self._runs:
             new = numbers[run.numbers]
             is_left = new >= 0
-            changed.append(_Run(run.hashes[is_left], run.times[is_left], new[is_left]))
+            changed.append(_run(run.hashes[is_left], run.times[is_left], new[is_left]))
         self._runs = [run for run in changed if len(run.hashes)]
 
     def all(self) -> tuple[Hashes, Array, Array]:
         """Return hashes, times and numbers of all rows, sorted by hash, time and number."""
-        return _sorted(self._runs) if self._runs else _Run(np.zeros(0, np.uint64), *[np.zeros(0, np.int64)] * 2)
+        found = _run(np.zeros(0, np.uint64), *[np.zeros(0, np.int64)] * 2)
+        for run in self._runs:
+            found = _merged(found, run)
+        return found.hashes, found.times, found.numbers
 
 
-def _sorted(runs: list[_Run]) -> _Run:
-    """Return one run of rows; those of an earlier run have smaller numbers."""
-    hashes, times, numbers = (np.concatenate([run[part] for run in runs]) for part in range(3))
-    order = np.lexsort((times, hashes))  # stable, so numbers stay ascending
-    return _Run(hashes[order], times[order], numbers[order])
+def _run(hashes: Hashes, times: Array, numbers: Array) -> _Run:
+    return _Run(hashes, times, numbers, ends_of_segments(hashes))
+
+
+def _merged(first: _Run, second: _Run) -> _Run:
+    """Return one run of the rows of two; those of the first have smaller numbers."""
+    places = bisect_right(first.times, *first.bounds(second.hashes), second.times) + np.arange(len(second.hashes))
+    is_first = np.ones(len(first.hashes) + len(second.hashes), bool)
+    is_first[places] = False
+
+    def merged(one: Array, other: Array) -> Array:
+        found = np.empty(len(is_first), one.dtype)
+        found[places], found[is_first] = other, one
+        return found
+
+    return _run(*(merged(first[part], second[part]) for part in range(3)))

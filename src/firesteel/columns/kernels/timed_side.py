@@ -11,6 +11,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
+from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.time_queue import TimeQueue
@@ -77,13 +78,13 @@ class TimedSide:
     def _enqueue(self, numbers: Array, times: Array) -> None:
         self._queue.add(ColumnBatch((pa.array(numbers),), len(numbers)), times)
 
-    def counts(self, hashes: Hashes, low: Array, high: Array) -> Array:
-        """Return about how many rows have each of some hashes and a time from `low` to `high`."""
-        return self._index.counts(hashes, low, high)
+    def find(self, hashes: Hashes, low: Array, high: Array) -> FoundRows:
+        """Return the rows with each of some hashes and a time from `low` to `high`, also those that have expired."""
+        return self._index.find(hashes, low, high)
 
-    def find(self, hashes: Hashes, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return positions in hashes, ascending, and the numbers of rows with that hash and a time within bounds."""
-        return self._store.there(*self._index.find(hashes, low, high))
+    def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
+        """Return the pairs of a place and a row number, without those of expired rows."""
+        return self._store.there(places, numbers)
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,8 +53,9 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         if found is not None:
             rows, numbers = found
             hashes = self._matcher.hashes(index, rows)
-            for start, stop in self._parts(index, hashes):
-                places, _, _ = self._pairs(index, rows.slice(start, stop), hashes[start:stop])
+            found_others = self._sides[1 - index].find(hashes)
+            for start, stop in parts_of(found_others.counts, PAIRS):
+                places, _, _ = self._pairs(index, rows.slice(start, stop), *found_others.pairs(start, stop))
                 side.matches[numbers[start:stop]] = np.bincount(places, minlength=stop - start)
 
     def close(self) -> None:
@@ -83,17 +83,17 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
         """Emit what rows change, and return how many others each of them matches."""
         matches = np.zeros(rows.length, np.int64)
-        for start, stop in self._parts(index, hashes):
-            matches[start:stop] = self._join(index, rows.slice(start, stop), hashes[start:stop])
+        found = self._sides[1 - index].find(hashes)
+        for start, stop in parts_of(found.counts, PAIRS):
+            matches[start:stop] = self._join(index, rows.slice(start, stop), *found.pairs(start, stop))
         return matches
 
-    def _parts(self, index: int, hashes: Hashes) -> Sequence[tuple[int, int]]:
-        return parts_of(self._sides[1 - index].counts(hashes), PAIRS)
-
-    def _pairs(self, index: int, rows: ColumnBatch, hashes: Hashes) -> tuple[Array, Array, ColumnBatch | None]:
-        """Return the places of rows and the numbers of the other rows that they match, and these, if there are any."""
+    def _pairs(
+        self, index: int, rows: ColumnBatch, places: Array, numbers: Array
+    ) -> tuple[Array, Array, ColumnBatch | None]:
+        """Return which rows match which others of those with the same hash, and these, if there are any."""
         other = self._sides[1 - index]
-        places, numbers = other.find(hashes)
+        places, numbers = other.there(places, numbers)
         if len(places):
             is_null = self._matcher.has_null_key(index, rows)
             if is_null.any():
@@ -106,9 +106,9 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
             return places, numbers, others
         return places[fits], numbers[fits], others.take(np.flatnonzero(fits))
 
-    def _join(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
         """Emit what rows change, and return how many others each of them matches."""
-        places, numbers, others = self._pairs(index, rows, hashes)
+        places, numbers, others = self._pairs(index, rows, places, numbers)
         matches = np.bincount(places, minlength=rows.length)
         kinds = rows.kinds_or_inserts()
         goes = are_retractions(kinds)

@@ -19,8 +19,8 @@ from firesteel.columns.rows import DELETE, INSERT, are_retractions
 class UpdatingSemiJoin(UpdatingJoin):
     """SEMI and ANTI joins: left rows with, or without, a match on the right, whose matches are counted."""
 
-    def _join(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
-        places, numbers, others = self._pairs(index, rows, hashes)
+    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
+        places, numbers, others = self._pairs(index, rows, places, numbers)
         matches = np.bincount(places, minlength=rows.length)
         if index == 0:
             self._emit_left(rows, matches)
@@ -67,8 +67,9 @@ class UpdatingSemiJoinByKey(UpdatingSemiJoin):
         return np.zeros(rows.length, np.int64)
 
     def _turn_keys(self, rows: ColumnBatch, hashes: Hashes, has_match: Array) -> None:
-        for start, stop in parts_of(self._sides[0].counts(hashes), PAIRS):
-            places, _, others = self._pairs(1, rows.slice(start, stop), hashes[start:stop])
+        found = self._sides[0].find(hashes)
+        for start, stop in parts_of(found.counts, PAIRS):
+            places, _, others = self._pairs(1, rows.slice(start, stop), *found.pairs(start, stop))
             if others is not None:
                 self._turn(others, has_match[start:stop][places])
 

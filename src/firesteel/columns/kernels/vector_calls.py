@@ -6,6 +6,7 @@ The states convert to and from those of `columns.functions.accumulators`, so a g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,11 @@ from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
+from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
+from firesteel.common.encoding.kinds import Kind
+
+if TYPE_CHECKING:
+    from firesteel.common.encoding.column_writer import ColumnWriter
 
 Fold = Callable[[Array, Array], Array]
 """Adds what further rows contribute to a part of states."""
@@ -78,6 +84,10 @@ class VectorCall:
         """Convert arrays to states."""
         raise NotImplementedError
 
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the states that `store` returns; here by these, in others from the arrays."""
+        writer.column(self.store(fields))
+
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the results, and a mask of those that are NULL (None if none is)."""
         raise NotImplementedError
@@ -115,6 +125,11 @@ class VectorCount(VectorCall):
     def store(self, fields: Fields) -> list[State]:
         """Return the counts as states."""
         return [[count] for count in fields[0].tolist()]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the counts."""
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_integers(writer, fields[0])
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the counts, which are never NULL."""
@@ -168,6 +183,13 @@ class VectorSum(_Numeric):
     def store(self, fields: Fields) -> list[State]:
         """Return the sum and count of each group as states."""
         return list(map(list, zip(*(field.tolist() for field in fields), strict=True)))
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the sums and counts."""
+        sums, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 2)
+        write_numbers(writer, sums)
+        write_integers(writer, counts)
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the sums or averages; integer division truncates as in Java."""
@@ -241,6 +263,12 @@ class VectorExtreme(_Numeric):
         """Return the extreme of each group as state, None if the group has none."""
         values, counts = (field.tolist() for field in fields)
         return [[value if count else None] for value, count in zip(values, counts, strict=True)]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the extremes."""
+        values, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_optional(writer, counts != 0, lambda is_there: write_numbers(writer, values[is_there]))
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the extremes, and a mask of the groups without one."""

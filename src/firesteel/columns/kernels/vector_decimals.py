@@ -17,11 +17,14 @@ from firesteel.columns.decimal_words import WORDS, decimals_of, from_int64, roun
 from firesteel.columns.functions.accumulators import WIDE, State
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.pylist import pylist
+from firesteel.common.encoding.array_columns import write_integers, write_optional
+from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
     from firesteel.columns.cells import Array
     from firesteel.columns.kernels.aggregate_calls import CallPlan
+    from firesteel.common.encoding.column_writer import ColumnWriter
 
 _BITS = 32
 _MASK = (1 << _BITS) - 1
@@ -75,8 +78,20 @@ class VectorDecimalSum(VectorCall):
 
     def store(self, fields: Fields) -> list[State]:
         """Return sum and count of each group as states."""
-        numbers = zip(self._numbers(fields), fields[-1].tolist(), strict=True)
-        return [[Decimal(number).scaleb(-self._scale, WIDE), count] for number, count in numbers]
+        return list(map(list, zip(self._sums(fields), fields[-1].tolist(), strict=True)))
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the sums and counts."""
+        words, is_too_large = _composed(fields[: self._parts])
+        writer.begin_places(Kind.SHORT_LIST, 2)
+        if is_too_large.any():
+            writer.column(self._sums(fields))
+        else:
+            _write(writer, decimals_of(words, pa.decimal128(38, self._scale), None))
+        write_integers(writer, fields[-1])
+
+    def _sums(self, fields: Fields) -> list[Decimal]:
+        return [Decimal(number).scaleb(-self._scale, WIDE) for number in self._numbers(fields)]
 
     def _numbers(self, fields: Fields) -> list[int]:
         """Return the sums, unscaled."""
@@ -139,6 +154,16 @@ class VectorDecimalExtreme(VectorCall):
         """Return the extreme of each group as state, None if the group has none."""
         return [[value] for value in pylist(self.column(*self.results(fields)))]
 
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the extremes."""
+        values, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_optional(
+            writer,
+            counts != 0,
+            lambda is_there: _write(writer, decimals_of(from_int64(values[is_there]), self.type, None)),
+        )
+
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the extremes as `WORDS`, and a mask of the groups without one."""
         return from_int64(fields[0]), fields[1] == 0
@@ -146,6 +171,12 @@ class VectorDecimalExtreme(VectorCall):
     def column(self, values: Array, nulls: Array | None) -> pa.Array:
         """Return results as a column."""
         return decimals_of(values, self.type, nulls)
+
+
+def _write(writer: ColumnWriter, decimals: pa.Array) -> None:
+    """Write decimals that are not NULL."""
+    writer.data.append(Kind.DECIMAL)
+    writer.column(decimals.cast(pa.string()).to_pylist())
 
 
 def _composed(parts: Fields) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import signs_of
+from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from firesteel.columns.functions.accumulators import Accumulator, State
     from firesteel.columns.kernels.aggregate_calls import CallPlan
     from firesteel.columns.kernels.row_groups import RowGroups, Timeline
+    from firesteel.common.encoding.column_writer import ColumnWriter
 
 
 def _chosen(choose: Callable[[Cell, Cell], Cell]) -> np.ufunc:
@@ -72,6 +74,11 @@ class VectorValue(VectorCall):
     def store(self, fields: Fields) -> list[State]:
         """Return the values as states."""
         return [[value] for value in fields[0].tolist()]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the values."""
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        writer.column(fields[0].tolist())
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the values, and a mask of the groups without one."""

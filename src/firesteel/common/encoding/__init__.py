@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 
 from firesteel.common.encoding.column_reader import ColumnReader, LoadOpaque
 from firesteel.common.encoding.column_writer import ColumnWriter
+from firesteel.common.encoding.entry_columns import EntryColumns
 from firesteel.common.encoding.kinds import NotDataError, Value
 
 __all__ = [
@@ -67,8 +68,12 @@ def encoded_entries(name: str, entries: Mapping[Value, Value]) -> bytes:
     data = bytearray((_ENTRIES,))
     writer = ColumnWriter(data)
     writer.separate([(name, len(entries))])
-    writer.separate(list(entries))
-    writer.separate(list(entries.values()))
+    if isinstance(entries, EntryColumns):
+        entries.write_entries(writer)
+        writer.separated(entries.write_values, lambda: list(entries.values()))
+    else:
+        writer.separate(list(entries))
+        writer.separate(list(entries.values()))
     return bytes(data)
 
 

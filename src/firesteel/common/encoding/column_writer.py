@@ -36,12 +36,16 @@ class ColumnWriter:
 
     def separate(self, values: Values) -> None:
         """Write a column; values that refer to the same changeable object in several places are pickled together."""
+        self.separated(lambda writer: writer.column(values), lambda: values)
+
+    def separated(self, write: Callable[[ColumnWriter], None], values: Callable[[], Values]) -> None:
+        """Write a column by a function; pickle its values together if it finds the same object in several places."""
         length = len(self.data)
         try:
-            self.column(values)
+            write(self)
         except (NotATreeError, RecursionError):
             del self.data[length:]
-            self.opaque(values)
+            self.opaque(values())
         self._depth = 0
         self._seen.clear()
         self._kept.clear()
@@ -160,24 +164,29 @@ class ColumnWriter:
             data.append(Kind.BIG_INT)
             self.column(list(map(hex, values)))
             return
-        if len(numbers) <= _FEW:
-            least, most = min(numbers, default=0), max(numbers, default=0)
-        else:
+        if len(numbers) > _FEW:
             import numpy as np  # late: it takes 30 ms, and few columns are so large
 
-            found = np.frombuffer(numbers, np.int64)
-            least, most = int(found.min()), int(found.max())
-        width = next(width for width, limit in WIDTHS.items() if most - least < limit)
-        data += bytes((Kind.INT, width))
-        self.number(least << 1 if least >= 0 else ~least << 1 | 1)
-        if not width:
+            from firesteel.common.encoding.array_columns import write_integers
+
+            write_integers(self, np.frombuffer(numbers, np.int64))
             return
-        if len(numbers) <= _FEW:
-            for number in numbers:
-                data += (number - least).to_bytes(width, "little")
-        else:
-            # Differences are taken modulo 2**64, where they are right even if they do not fit into 63 bits.
-            data += (found.view(np.uint64) - np.uint64(least % 2**64)).astype(f"<u{width}").tobytes()
+        least = min(numbers, default=0)
+        width = self.begin_ints(least, max(numbers, default=0))
+        for number in numbers if width else ():
+            data += (number - least).to_bytes(width, "little")
+
+    def begin_ints(self, least: int, most: int) -> int:
+        """Begin a column of integers, and return how many bytes the difference of each to the least one takes."""
+        width = next(width for width, limit in WIDTHS.items() if most - least < limit)
+        self.data += bytes((Kind.INT, width))
+        self.number(least << 1 if least >= 0 else ~least << 1 | 1)
+        return width
+
+    def begin_places(self, kind: Kind, width: int) -> None:
+        """Begin a column of tuples or short lists, after which a column for each of their places is written."""
+        self.data.append(kind)
+        self.number(width)
 
     def of_ints(self, kind: Kind, values: Sequence[int]) -> None:
         """Write a column of a kind that begins with integers."""

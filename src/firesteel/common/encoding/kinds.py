@@ -1,4 +1,4 @@
-"""The kinds of columns: the byte with which each begins, in the form of data that `docs/internals/data_form.md` lists.
+"""The kinds of columns: the byte with which each begins, in the form of data that `docs/internals/files.md` lists.
 
 Numbers are little-endian; `n` is the number of values, which the reader knows. A *number* is a varint of 7 bits per
 byte, the lowest first. `ints` stands for a column of integers.

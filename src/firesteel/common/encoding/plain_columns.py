@@ -163,8 +163,7 @@ def _wrote_places(writer: ColumnWriter, kind: Kind, values: Values) -> bool:
     width = len(values[0])
     if (width > _NARROW and 4 * width > len(values)) or (len(values) > 1 and len(set(map(len, values))) > 1):
         return False
-    writer.data.append(kind)
-    writer.number(width)
+    writer.begin_places(kind, width)
     for part in zip(*values, strict=True):
         writer.column(part)
     return True

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
     from firesteel.common.typeinfo import TypeInformation
     from firesteel.functions.output_tag import OutputTag
-    from firesteel.operators.state.entries import Entry, Stored
+    from firesteel.operators.state.entries import Delta
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -269,17 +269,17 @@ class Operator:
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the operator from a snapshot."""
 
-    def state_parts(self, full: bool) -> Iterator[tuple[str, dict[Entry, Stored]]]:
+    def state_parts(self, full: bool) -> Iterator[Delta]:
         """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
 
     def publish_state(self, batch_id: int) -> None:
         """Let other threads see the keyed state after a batch, whose changes `state_parts` has returned."""
 
-    def load_keyed(self, delta: tuple[Any, ...], key_groups: range | None = None) -> None:
+    def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:
         """Load a `Delta` of keyed state before `open`, restricted to some key groups if given."""
 
-    def load_copied(self, delta: tuple[Any, ...]) -> None:
+    def load_copied(self, delta: Delta) -> None:
         """Load a `Delta` of broadcast state before `open`."""
 
     def take_over(self, snapshots: Sequence[Any]) -> None:

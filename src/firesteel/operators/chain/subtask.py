@@ -18,7 +18,7 @@ from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.chain.user_metrics import measured
 from firesteel.operators.exchange.input_gate import Channel, InputGate
 from firesteel.operators.sources.source_runner import SourceRunner
-from firesteel.operators.state.keyed_state_backend import Delta
+from firesteel.operators.state.entries import Delta
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot

@@ -10,8 +10,8 @@ from firesteel.common.values.coercion import coercer, is_immutable_type
 from firesteel.common.values.ownership import own
 from firesteel.functions.state import BroadcastState
 from firesteel.operators.state.descriptions import DESCRIBED, Description, conversion, description_of
-from firesteel.operators.state.entries import Stored
-from firesteel.operators.state.keyed_state_backend import BROADCAST, Delta, parts_of
+from firesteel.operators.state.entries import Delta, Stored
+from firesteel.operators.state.keyed_state_backend import BROADCAST, parts_of
 from firesteel.operators.state.state_table import DELETED, StateTable
 from firesteel.operators.state.states import entries_of
 

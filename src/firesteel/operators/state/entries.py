@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 Entry = Any
@@ -9,3 +10,6 @@ Entry = Any
 
 Stored = Any
 """A value of a state, or a key of a map; its type is that of the user's descriptor."""
+
+Delta = tuple[str, Mapping[Entry, Stored]]
+"""State name, and values by entry, with `DELETED` for removed entries, `ListPart` for lists that grew."""

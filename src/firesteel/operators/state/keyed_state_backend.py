@@ -5,8 +5,8 @@ The tables are independent of versions: `KeyedStateBackend.delta` returns the ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from operator import methodcaller
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from firesteel.operators.state.descriptions import (
 )
 from firesteel.operators.state.disk_list import DiskList
 from firesteel.operators.state.disk_store import DiskStore
-from firesteel.operators.state.entries import Entry, Stored
+from firesteel.operators.state.entries import Delta, Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.served_table import ServedTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
@@ -31,9 +31,6 @@ from firesteel.operators.windows.window_table import WindowTable
 
 if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
-
-Delta = tuple[str, dict[Entry, Stored]]
-"""State name, and a dict from entry to value, with `DELETED` for removed entries, `ListPart` for lists that grew."""
 
 _CHUNK = 10_000
 """Maximum number of entries in a delta."""
@@ -171,7 +168,7 @@ class KeyedStateBackend:
     ) -> Iterator[Delta]:
         has_entries = False
         for name, table in self.tables.items():
-            parts = parts_of(name, items_of(table))
+            parts: Iterable[Delta] = chain(parts_of(name, items_of(table)), _parts_of_columns(name, table, is_full))
             served = self.served.get(name)
             if served is not None:
                 parts = served.noted(parts, is_full)
@@ -251,9 +248,28 @@ def parts_of(name: str, items: Iterable[tuple[object, object]]) -> Iterator[Delt
     """Yield the entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
     while part := dict(islice(rest, _SAMPLED)):
-        size = sum(map(approximate_size, part.values())) // len(part)
-        part.update(islice(rest, max(min(_CHUNK, _CHUNK_BYTES // max(size, 1)) - len(part), 0)))
+        part.update(islice(rest, max(_chunk_like(part) - len(part), 0)))
         yield name, part
+
+
+def _parts_of_columns(name: str, table: Table, is_full: bool) -> Iterator[Delta]:
+    """Yield what a table's operator keeps as columns, as deltas of bounded size."""
+    source = table.source if isinstance(table, StateTable) else None
+    if source is None:
+        return
+    columns, gone = (source.entries(), ()) if is_full else source.changes()
+    if columns:
+        step = _chunk_like(columns.part(0, _SAMPLED))
+        for start in range(0, len(columns), step):
+            yield name, columns.part(start, min(start + step, len(columns)))
+    for start in range(0, len(gone), _CHUNK):
+        yield name, dict.fromkeys(gone[start : start + _CHUNK], DELETED)
+
+
+def _chunk_like(sample: Mapping[object, object]) -> int:
+    """Return the number of entries like those of a sample that a delta may have."""
+    size = sum(map(approximate_size, sample.values())) // len(sample)
+    return max(min(_CHUNK, _CHUNK_BYTES // max(size, 1)), 1)
 
 
 def _lists_in_parts(deltas: Iterable[Delta]) -> Iterator[Delta]:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from firesteel.common.values.ownership import IMMUTABLE, own
-from firesteel.operators.state.entries import Entry, Stored
+from firesteel.operators.state.entries import Delta, Entry, Stored
 from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.map_table import MapTable
 from firesteel.operators.state.state_table import DELETED, StateTable
@@ -69,12 +69,12 @@ class ServedTable:
 
     # --- the thread of the batch -------------------------------------------------------------------------------------
 
-    def noted(self, parts: Iterable[tuple[str, _Part]], is_full: bool) -> Iterator[tuple[str, _Part]]:
+    def noted(self, parts: Iterable[Delta], is_full: bool) -> Iterator[Delta]:
         """Yield the parts of a version, and keep what they say."""
         self._is_full = is_full
         self._pending = []
         for name, part in parts:
-            self._pending.append(self._converted(part))
+            self._pending.append(self._converted(part if part.__class__ is dict else dict(part)))
             yield name, part
 
     def publish(self, batch_id: int) -> None:

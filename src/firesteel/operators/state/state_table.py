@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from itertools import repeat
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from firesteel.operators.state.disk_list import loaded
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.mapping_on_disk import MappingOnDisk
+
+if TYPE_CHECKING:
+    from firesteel.common.encoding.entry_columns import ColumnSource
 
 NAMESPACED = "@"
 """Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
@@ -113,10 +116,11 @@ class StateTable(DirtyEntries):
         data: Entries and their values.
         grown: The lists that were appended to since the last version, with their lengths in it.
         namespaced: Whether entries consist of key and namespace.
+        source: Further entries, which the operator keeps as columns; they are not in `data`.
         unexpired: Filters the entries of a full snapshot; None keeps all of them.
     """
 
-    __slots__ = ("_disk", "data", "grown", "namespaced", "unexpired")
+    __slots__ = ("_disk", "data", "grown", "namespaced", "source", "unexpired")
 
     def __init__(self, name: str, data: MappingOnDisk | None) -> None:
         super().__init__([] if data is None else data.changed)
@@ -125,6 +129,7 @@ class StateTable(DirtyEntries):
         self.grown: dict[Entry, int] = {}
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
+        self.source: ColumnSource | None = None
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read the values of entries that are going to be asked for together, if they are on disk."""
@@ -182,14 +187,20 @@ class StateTable(DirtyEntries):
 
     def all_items(self) -> Iterable[tuple[Entry, Stored]]:
         """Return all entries with their values, also expired ones, while nothing is changed."""
+        self._take_back()
         return self.data.items()
 
     def take_all(self) -> list[tuple[Entry, Stored]]:
         """Remove all entries, also expired ones, and return them with their values."""
+        self._take_back()
         items = list(self.data.items())
         for entry, _ in items:
             self.remove(entry)
         return items
+
+    def _take_back(self) -> None:
+        if self.source is not None:
+            self.source.give_back()
 
     def forget_dirty(self) -> None:
         """Clear the changes, after a version has taken all entries."""
@@ -221,4 +232,4 @@ class StateTable(DirtyEntries):
         self.forget_dirty()
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.data) + (0 if self.source is None else len(self.source))

@@ -27,7 +27,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rules.mini_batch import mini_batch_rows
-from firesteel.table.planner.traits.monotonicity import rank_strategy
+from firesteel.table.planner.traits.monotonicity import only_rises, rank_strategy
 from firesteel.table.planner.translate.plan_parts import call_plan, collation_of, ttl_ms, types_of
 from firesteel.table.planner.translate.window_plans import window_source
 
@@ -55,15 +55,18 @@ def filter(translator: Translator, node: rel.Filter) -> Batches:
 
 def aggregate(translator: Translator, node: rel.Aggregate) -> Batches:
     """Keep the aggregates of each group in state, and emit their changes."""
+    retracts = translator.retracts(node.input)
+    skips_retractions = retracts and only_rises(node)
     factory = GroupAggregateFactory(
         node.keys,
         tuple(map(call_plan, node.calls)),
         types_of(node.input),
         types_of(node),
-        translator.retracts(node.input),
+        retracts and not skips_retractions,
         node.flat,
         mini_batch_rows(translator.config) if translator.is_streaming else 0,
         ttl_ms(node.state_ttl),
+        skips_retractions,
     )
     rows = translator.stream(node.input)
     is_two_phase = not translator.is_streaming and translator.option(TABLE_AGG_PHASE) != "ONE_PHASE"
