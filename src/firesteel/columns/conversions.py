@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
+from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.pylist import pylist
 
@@ -34,11 +33,11 @@ def doubles_of(column: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
     whole, kind = int64_of(column), column.type
     if whole is None or not _divides(whole, kind):
         return pa.array([None if value is None else float(value) for value in pylist(column)], pa.float64())
-    nulls: Any = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    nulls: Array | None = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(np.asarray(whole, np.float64) / float(10**kind.scale), mask=nulls)
 
 
-def _divides(whole: Any, kind: pa.DataType) -> bool:
+def _divides(whole: Array | int, kind: pa.DataType) -> bool:
     """Return whether the quotients of unscaled values and a power of ten are what Flink computes."""
     is_exact = kind.scale <= _EXACT_POWERS and np.abs(whole).max(initial=0) <= _EXACT_INTEGERS
     return kind.precision <= _COMPACT_PRECISION or bool(is_exact)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
+from firesteel.columns.cells import Array
 from firesteel.columns.functions.accumulators import number_cast
 from firesteel.columns.functions.function import (
     Bind,
@@ -63,7 +64,7 @@ def _numpy(function: Callable[..., object]) -> Bind:
     return lambda call: kernel
 
 
-def _libm(name: str) -> Callable[..., Any]:
+def _libm(name: str) -> Callable[..., Array]:
     """Return a function of arrays that Arrow computes by the C library.
 
     Its results are those of Java nearly always; numpy's vector instructions give another last digit for a tenth of all
@@ -71,9 +72,10 @@ def _libm(name: str) -> Callable[..., Any]:
     """
     function = getattr(pc, name, None) or getattr(np, name)  # Arrow has not had all of them in each version
 
-    def of(*values: Any) -> Any:
+    def of(*values: Array) -> Array:
         result = function(*values)
-        return result.to_numpy(zero_copy_only=False) if isinstance(result, pa.Array) else result
+        found: Array = result.to_numpy(zero_copy_only=False) if isinstance(result, pa.Array) else result
+        return found
 
     return of
 
@@ -82,7 +84,7 @@ _LN = _libm("ln")
 _TAN = _libm("tan")
 
 
-def _logarithm(*values: Any) -> object:
+def _logarithm(*values: Array) -> object:
     """Return LOG(x), the natural logarithm, or LOG(base, x)."""
     return _LN(values[-1]) if len(values) == 1 else _LN(values[1]) / _LN(values[0])
 
