@@ -12,6 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions import arithmetic
+from firesteel.columns.rex import Call
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from tests.columns.rexes import call, column, lit
@@ -55,3 +56,18 @@ def test_small_values_of_wide_types_take_no_decimals(monkeypatch):
     for name in "+-*/":
         expression = call(name, *(column(place, kind) for place, kind in enumerate(kinds)))
         assert compile_rex(expression, EvaluationContext())(ColumnBatch(arrays, 1)).to_pylist()[0] is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from([*KINDS, "DECIMAL(17, 17)", "DECIMAL(38, 30)"]), st.data())
+def test_decimals_become_the_doubles_of_flink(kind, data):
+    parsed = parse_type(kind)
+    rows = data.draw(st.lists(st.none() | values(kind), min_size=1, max_size=4))
+    expression = Call("CAST", (column(0, kind),), parse_type("DOUBLE"))
+    found = compile_rex(expression, EvaluationContext())(ColumnBatch((to_arrow(rows, parsed),), len(rows)))
+    assert found.to_pylist() == [None if row is None else double(row, parsed) for row in rows]
+
+
+def double(value, kind):
+    """Return a DOUBLE as `DecimalDataUtils.doubleValue` does, which divides up to a precision of 18."""
+    return float(int(value.scaleb(kind.scale, DIGITS))) / 10**kind.scale if kind.precision <= 18 else float(value)

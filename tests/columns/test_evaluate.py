@@ -71,8 +71,11 @@ def test_case_branches_are_evaluated_only_for_their_rows():
         False,
     ]
     assert run(call("OR", is_zero, call(">", quotient, lit(3, "INT"))), rows) == [True, True, None, False]
-    nullif = call("NULLIF", column(0, "INT"), lit(0, "INT"))
-    assert run(call("COALESCE", call("+", nullif, lit(1, "INT")), quotient, lit(9, "INT")), ("INT", [1, 3])) == [2, 4]
+    unless_zero = call("CASE", is_zero, lit(None, "INT"), column(0, "INT"))
+    assert run(call("COALESCE", call("+", unless_zero, lit(1, "INT")), quotient, lit(9, "INT")), ("INT", [1, 3])) == [
+        2,
+        4,
+    ]
 
 
 def test_case_without_else_and_common_types():
@@ -113,7 +116,6 @@ def test_case_without_else_and_common_types():
         ("SIMILAR TO", [("STRING", "abc"), ("STRING", "(a|x)_c")], True),
         ("GREATEST", [("INT", 1), ("BIGINT", 5)], 5),
         ("LEAST", [("STRING", "b"), ("STRING", None)], None),
-        ("NULLIF", [("INT", 1), ("INT", 1)], None),
         (
             "OVERLAPS",
             [

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.conversions import converted
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import CallSite, Column, as_array
 from firesteel.columns.functions.function_errors import UnsupportedFunctionError
@@ -149,7 +150,7 @@ class _Compiler:
 
         def node(batch: ColumnBatch, memo: Memo) -> Column:
             column = kernel([operand(batch, memo) for operand in operands], len(batch))
-            return column if column.type == target else column.cast(target)
+            return converted(column, target)
 
         return node
 

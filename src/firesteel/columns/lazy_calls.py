@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.conversions import converted
 from firesteel.columns.functions.function import Column, as_array
 from firesteel.columns.rex import Call, Literal, Rex
 from firesteel.columns.values import arrow_type
@@ -136,7 +137,7 @@ def _case(compiler: Compiler, call: Call) -> Node:
             part, positions = value.value(batch, memo, rows)
             indices[rows] = positions + offset
             offset += len(part)
-            parts.append(part if part.type == target else part.cast(target))
+            parts.append(converted(part, target))
         return pa.concat_arrays(parts).take(pa.array(indices))
 
     return node

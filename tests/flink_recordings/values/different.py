@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from tests.flink_recordings.values.json_paths import FAILING, json_path_expressions
+from tests.flink_recordings.values.mixed_numbers import TYPES, mixed
 
 ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
     "A character beyond the BMP is one character, not two": {
@@ -38,10 +41,16 @@ ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "The last digit of a transcendental function": {
         "SIN(d)": (11,),
-        "ACOS(m)": (11,),
         "ATAN2(d, i)": (6,),
     },
     "A value or NULL, where Flink fails with a NullPointerException or ClassCastException": {
+        "TRUNCATE(d, 32767)": (1, 6),
+        **{
+            mixed("GREATEST({0}, {1})", *pair): (2, 4, 6, 8, 11, 14)
+            for pair in permutations(TYPES, 2)
+            if pair[0] in ("DECIMAL(10, 1)", "DECIMAL(12, 4)")
+            or (pair[0] == "DECIMAL(30, 12)" and pair[1] in ("FLOAT", "DOUBLE"))
+        },
         "TRUNCATE(d)": (1, 6),
         "TRUNCATE(d, 1)": (1, 6),
         "TRUNCATE(d, -1)": (1, 6),
@@ -99,6 +108,9 @@ ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
         "CAST(ts6 AS TIMESTAMP_LTZ(3))": (6,),
         "TRY_CAST(c AS TIMESTAMP_LTZ(3))": (12,),
         "TRY_CAST(ts0 AS TIMESTAMP_LTZ(3))": (6,),
+        "ts0 IS DISTINCT FROM lz": (6,),
+        "ts3 IS DISTINCT FROM lz": (6,),
+        "lz IS DISTINCT FROM ts0": (6,),
         "TRY_CAST(ts3 AS TIMESTAMP_LTZ(3))": (6,),
         "TRY_CAST(ts6 AS TIMESTAMP_LTZ(3))": (6,),
     },
@@ -192,6 +204,11 @@ ROWS_BY_REASON: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "A list of IN has a type that holds all its values; Flink cuts 2.5 to the BIGINT 2": {
         "l IN (1, 2.5, -1)": (14,),
+        **{
+            mixed("{0} IN ({1}, 7)", kind, other): rows
+            for kind in ("DECIMAL(10, 1)", "DECIMAL(12, 4)")
+            for other, rows in (("FLOAT", (1, 5, 7, 9, 10, 12, 13, 15, 16)), ("DOUBLE", (1, 10, 12, 16)))
+        },
     },
     "\\b knows ASCII, as in Java since 19": {
         "REGEXP_REPLACE(s, '\\b', '|')": (5, 11, 16),

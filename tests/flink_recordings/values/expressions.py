@@ -6,6 +6,7 @@ from itertools import product
 
 from tests.flink_recordings.values.inputs import COLUMNS
 from tests.flink_recordings.values.json_paths import json_path_expressions
+from tests.flink_recordings.values.mixed_numbers import mixed_number_expressions
 
 NUMBERS = r"""
 ti + ti
@@ -236,6 +237,10 @@ CAST(99.99 AS DECIMAL(3, 1))
 RAND_INTEGER(1)
 PI()
 E()
+ROUND(d, 400)
+ROUND(d, -400)
+ROUND(d, 32767)
+TRUNCATE(d, 32767)
 """
 
 TEXTS = r"""
@@ -540,6 +545,15 @@ CHAR_LENGTH('')
 CHAR_LENGTH('😀')
 'ä' < 'z'
 '😀' > '￿'
+INSTR(s, '')
+INSTR(s, '', 2)
+INSTR(s, '', -1)
+INSTR(s, '', -2)
+INSTR(s, '', -1, 2)
+INSTR(s, '', 1, 2)
+SPLIT_INDEX(s, 0, 0)
+SPLIT_INDEX(s, s, 0)
+SPLIT_INDEX(s, 32, 0)
 """
 
 TIMES = r"""
@@ -806,6 +820,17 @@ CAST(t AS STRING)
 CEIL(TIMESTAMP '2024-02-29 10:11:12.5' TO MINUTE)
 QUARTER(DATE '0001-01-01')
 SOURCE_WATERMARK()
+TIMESTAMPDIFF(SECOND, ts6, TIMESTAMP '2024-02-29 12:00:00')
+TIMESTAMPDIFF(MONTH, ts6, TIMESTAMP '2024-02-29 10:11:12.123')
+TIMESTAMPDIFF(DAY, TIMESTAMP '2024-02-29 10:11:12.123', ts6)
+ts0 < lz
+ts3 < lz
+ts6 < lz
+ts6 >= lz
+ts0 IS DISTINCT FROM lz
+ts3 IS DISTINCT FROM lz
+lz IS DISTINCT FROM ts0
+lz IS DISTINCT FROM ts6
 """
 
 JSON = r"""
@@ -1033,6 +1058,10 @@ TYPEOF(SUBSTRING('abc', 1))
 TYPEOF(FLOOR(ts6 TO DAY))
 TYPEOF(POWER(i, 2))
 TYPEOF(EXTRACT(SECOND FROM ts3))
+ARRAY_SLICE(a, 1, 0)
+ARRAY_SLICE(a, 1, -2)
+ARRAY_SLICE(a, 1, -4)
+ARRAY_SLICE(a, -2, 0)
 """
 
 AGGREGATES = r"""
@@ -1142,4 +1171,5 @@ def areas() -> dict[str, list[str]]:
         "casts": casts,
         "aggregates": _lines(AGGREGATES),
         "json paths": json_path_expressions(),
+        "mixed numbers": mixed_number_expressions(),
     }

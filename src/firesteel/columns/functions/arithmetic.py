@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
 from firesteel.columns.cells import Array
+from firesteel.columns.conversions import converted
 from firesteel.columns.decimal_words import decimals_of, from_int64, int64_of, rounded
 from firesteel.columns.functions.accumulators import WIDE, fit_decimal
 from firesteel.columns.functions.function import (
@@ -105,9 +106,7 @@ def _number(name: str, call: CallSite) -> Kernel:
 
 def as_number(column: Column, target: pa.DataType) -> Column:
     """Return numbers in another type; floating point types take the nearest number that they have."""
-    if pa.types.is_decimal(column.type) and pa.types.is_float32(target):
-        column = column.cast(pa.float64())  # Arrow divides in the type that it casts to
-    return column.cast(target, safe=False)
+    return converted(column, target, safe=False)
 
 
 def _refuse_zero(left: Column, right: Column) -> None:

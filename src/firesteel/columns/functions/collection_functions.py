@@ -257,10 +257,14 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
 
 
 def _slice(values: list[object], start: int, end: int | None = None) -> list[object]:
-    """Return the elements from `start` to `end`, both inclusive; positions start at 1, or -1 from the end."""
+    """Return the elements from `start` to `end`, both inclusive; positions start at 1, or -1 from the end.
+
+    As in Flink, an end right before the first element is the first element.
+    """
     count = len(values)
     first = start if start >= 0 else count + start + 1
     last = count if end is None else end if end >= 0 else count + end + 1
+    last = last or 1
     if not values or first > count or last < 1 or first > last:
         return []
     return values[max(first, 1) - 1 : last]

@@ -23,7 +23,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
-from firesteel.columns.type_families import INTERVALS, STRINGS
+from firesteel.columns.type_families import INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
 
@@ -37,6 +37,9 @@ _ARROW: dict[str, Callable[[object, object], object]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+
+_EQUATIONS = ("=", "<>", "IN", "NOT IN", "NULLIF")
+"""Calcite casts their operands to the type of `common_type`; for others Flink's code chooses the wider type."""
 
 
 def comparable_types(name: str, types: Types) -> list[t.DataType]:
@@ -54,9 +57,23 @@ def comparable_types(name: str, types: Types) -> list[t.DataType]:
         return [t.BooleanType() for _ in types]
     if common is None or (texts and isinstance(common, (*_NESTED, *INTERVALS, t.VarBinaryType, t.BinaryType))):
         raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
+    if name not in _EQUATIONS:
+        common = _wider(common, others)
     if isinstance(common, STRINGS):
         return [common.with_nullable(True) if isinstance(x, t.NullType) else x for x in types]
     return [common.with_nullable(data_type.is_nullable) for data_type in types]
+
+
+def _wider(common: t.DataType, types: Types) -> t.DataType:
+    """Return DOUBLE for FLOAT and DOUBLE; TIMESTAMP for it and a TIMESTAMP_LTZ of less precision, else the latter."""
+    if isinstance(common, t.FloatType) and any(isinstance(x, t.DoubleType) for x in types):
+        return t.DoubleType()
+    zoned = [x.precision for x in types if isinstance(x, t.LocalZonedTimestampType)]
+    local = [x.precision for x in types if isinstance(x, t.TimestampType)]
+    if not zoned or not local or not isinstance(common, TIMESTAMPS):
+        return common
+    kind = t.LocalZonedTimestampType if max(zoned) >= max(local) else t.TimestampType
+    return kind(max(zoned + local), kind=common.kind)
 
 
 def _root(data_type: t.DataType) -> str:

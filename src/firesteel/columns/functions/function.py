@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.conversions import converted
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Literal, Rex
@@ -149,6 +150,6 @@ def vector_cast(function: Callable[..., Column]) -> Bind:
 
     def bind(call: CallSite) -> Kernel:
         target = call.arrow_type
-        return lambda columns, length: function(*columns).cast(target)
+        return lambda columns, length: converted(function(*columns), target)
 
     return bind

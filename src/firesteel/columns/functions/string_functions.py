@@ -159,8 +159,10 @@ def _instr(text: str, needle: str, start: int = 1, nth: int = 1) -> int | None:
     """Return the position of the nth occurrence; a negative start searches backwards from the end."""
     if nth < 1:
         return None
-    if start == 0 or not needle:
+    if start == 0:
         return 0
+    if not needle:
+        return 1 if start > 0 else len(text) + 1
     index = -1
     if start > 0:
         index = start - 2

@@ -201,14 +201,15 @@ def _unit(name: str, operands: Operands) -> str:
 def _resolve_difference(types: Types, operands: Operands) -> Resolved:
     if len(types) != 3:
         raise wrong_count("TIMESTAMPDIFF", len(types), "3")
-    _unit("TIMESTAMPDIFF", operands)
+    unit = _unit("TIMESTAMPDIFF", operands)
     if not all(isinstance(x, (*DATETIMES, t.NullType)) for x in types[1:]):
         raise cannot_apply("TIMESTAMPDIFF", types, "TIMESTAMPDIFF(<TIME_UNIT>, <DATETIME>, <DATETIME>)")
     zoned = [isinstance(x, t.LocalZonedTimestampType) for x in types[1:]]
     if any(zoned) and not all(zoned):
         found = " and ".join(map(type_text, types[1:]))
         raise FunctionError(f"TIMESTAMPDIFF takes two points in time of one kind, and not {found}; cast one of them")
-    target = t.LocalZonedTimestampType(3) if any(zoned) else t.TimestampType(6)
+    digits = 6 if unit == "MICROSECOND" else 3  # Flink subtracts milliseconds
+    target = t.LocalZonedTimestampType(digits) if any(zoned) else t.TimestampType(digits)
     casts = [target.with_nullable(x.is_nullable) for x in types[1:]]
     return [types[0], *casts], t.IntType(any_nullable(types[1:]))
 

@@ -64,10 +64,10 @@ def _overlay(text: str, placed: str, start: int, length: int | None = None) -> s
 
 def _split_index(text: str, separator: str | int, index: int) -> str | None:
     if isinstance(separator, int):
-        if not 0 <= separator <= 255:
+        if not 1 <= separator <= 255:
             return None
         separator = chr(separator)
-    parts = re.split(r"\s", text) if not separator else text.split(separator) if text else []
+    parts = [] if not text else text.split(separator) if separator else re.split(r"\s", text)
     return parts[index] if 0 <= index < len(parts) else None
 
 

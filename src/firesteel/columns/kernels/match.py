@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
-from firesteel.columns.kernels.match_expressions import Matched, MatchExpression, groups_of
-from firesteel.columns.kernels.match_pattern import Pattern, Step, steps_of
+from firesteel.columns.kernels.match_expressions import Matched, MatchExpression, groups_of, is_about_row
+from firesteel.columns.kernels.match_pattern import Pattern, steps_of
+from firesteel.columns.kernels.match_search import DeadEnds, Search
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.windows import times_of
@@ -65,7 +66,7 @@ class Match(TimedKernel):
         self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = context.table("waiting"), context.table("rows")
-        self._searches: dict[Row, _Search] = {}
+        self._searches: dict[Row, Search] = {}
         self._due = DueKeys()
         for key, rows in self._waiting.data.items():
             for time, _ in rows:
@@ -73,6 +74,7 @@ class Match(TimedKernel):
         for key, rows in self._rows.data.items():
             self._await_end(key, rows[0][0])
         self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
+        self._remembers = plan.within is None and all(is_about_row(rex, name) for name, rex in plan.define)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
         self._late = LateRows(context)
         self._key = row_key(plan.order)
@@ -130,21 +132,23 @@ class Match(TimedKernel):
         rows = self._rows.data.get(key)
         if not rows:
             return
-        start, search = 0, self._searches.pop(key, None)
+        plan, start, search = self._plan, 0, self._searches.pop(key, None)
+        dead_ends = DeadEnds() if self._remembers else None
         while start < len(rows):
-            search = search or _Search(self, start)
+            search = search or Search(self._steps, self.take, self.groups, plan.within, start, dead_ends)
             found = search.run(rows, now)
             if search.waits:
                 break
-            search = None
+            dead_ends, search = search.dead_ends, None
             if found is None:
                 start += 1
                 continue
-            partition = tuple(rows[start][1][i] for i in self._plan.partition)
+            dead_ends = DeadEnds() if self._remembers else None
+            partition = tuple(rows[start][1][i] for i in plan.partition)
             self._output.extend([(*partition, *(measure.value(found) for measure in self._measures))])
             start = self._next_start(found, start)
         if search is not None:
-            search.begins_at(0)
+            search.begins_at_first(start)
             if not self._looks_ahead:
                 self._searches[key] = search
         if start >= len(rows):
@@ -181,108 +185,6 @@ class Match(TimedKernel):
             return True
         matched.back_to(len(matched.labels) - 1)
         return False
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """Return the steps of the pattern."""
-        return self._steps
-
-    @property
-    def within(self) -> int | None:
-        """Return the maximum duration of a match (ms), or None."""
-        return self._plan.within
-
-
-class _Point(NamedTuple):
-    """A place of the search to go on from: a step of the pattern after some rows of it, and all rows before.
-
-    Attributes:
-        step: The step.
-        taken: The number of rows of this step.
-        length: The number of rows of the match.
-        takes: Whether the next row is to be tried; otherwise all ways from here are.
-    """
-
-    step: int
-    taken: int
-    length: int
-    takes: bool = False
-
-
-class _Search:
-    """Searches for the match that starts at one row.
-
-    The rules are those of Flink's NFA. A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its
-    condition, without backtracking if a later variable then finds no row. An optional variable (`A?`) and a reluctant
-    loop (`A+?`) are left as early as possible, because the match that ends first wins.
-    """
-
-    def __init__(self, kernel: Match, start: int) -> None:
-        self._kernel, self._steps, self._within = kernel, kernel.steps, kernel.within
-        self._matched = Matched(start, kernel.groups)
-        self._points = [_Point(0, 0, 0)]
-        self._is_over = False
-        self.waits = False
-
-    def begins_at(self, start: int) -> None:
-        """Set where the match starts in the rows, from which earlier ones have been removed."""
-        self._matched.start = start
-
-    def run(self, rows: list[Cell], now: int) -> Matched | None:
-        """Return the match, or None; if the search waits for more rows it is to be run again when they have come.
-
-        The points to go on from are a stack and no calls, as a match may have any number of rows.
-
-        Args:
-            rows: The rows of the partition, each with its time.
-            now: The time up to which all rows have come.
-        """
-        self._matched.rows, self.waits = rows, False
-        within = self._within
-        self._is_over = within is not None and now - rows[self._matched.start][0] >= within
-        points, matched, last = self._points, self._matched, len(self._steps)
-        while points:
-            point = points.pop()
-            if len(matched.labels) > point.length:
-                matched.back_to(point.length)
-            if point.step == last:
-                if point.length:
-                    return matched
-                continue
-            following = self._taken(point) if point.takes else self._ways(point)
-            if self.waits:  # as in Flink, for rows that may make a match that begins here, whatever else there is
-                points.append(point)
-                return None
-            points += following
-        return None
-
-    def _ways(self, point: _Point) -> list[_Point]:
-        """Return the points after one, the one to be tried first last."""
-        current = self._steps[point.step]
-        if point.taken < current.low:
-            return self._taken(point)
-        if current.is_greedy_loop and (taken := self._taken(point)):
-            return taken
-        leaving = _Point(point.step + 1, 0, point.length)
-        if current.is_greedy_loop or point.taken == current.high:
-            return [leaving]
-        return [_Point(point.step, point.taken, point.length, True), leaving]
-
-    def _taken(self, point: _Point) -> list[_Point]:
-        """Take the next row if it satisfies the condition of the step's variable, and return the point after it."""
-        current, rows = self._steps[point.step], self._matched.rows
-        place = self._matched.start + point.length
-        if current.high is not None and point.taken >= current.high:
-            return []
-        if place >= len(rows):
-            self.waits = not self._is_over
-            return []
-        within = self._within
-        if within is not None and rows[place][0] - rows[self._matched.start][0] >= within:
-            return []
-        if not self._kernel.take(current.name, self._matched):
-            return []
-        return [_Point(point.step, point.taken + 1, point.length + 1)]
 
 
 def _calls_next(rex: Rex) -> bool:

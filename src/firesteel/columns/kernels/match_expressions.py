@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, constant
-from firesteel.columns.row_functions import row_function
-from firesteel.columns.rows import batch_of
+from firesteel.columns.row_functions import RowFunction, row_function
+from firesteel.columns.rows import Row, batch_of
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Matched:
         self.labels: list[str] = []
         self._groups = groups
         self._places: dict[str, list[int]] = {}
+        self._running: dict[Aggregate, Running] = {}
 
     def take(self, name: str) -> None:
         """Add the next row as one of a variable."""
@@ -58,14 +59,22 @@ class Matched:
         while len(self.labels) > length:
             for group in self._groups[self.labels.pop()]:
                 self._places[group].pop()
+        for running in self._running.values():
+            if running.count > len(self.places(running.name)):
+                running.clear()
 
     def places(self, name: str) -> list[int]:
         """Return the positions in the match of the rows of a variable or subset, or of all rows."""
         return self._places.get(name, [])
 
-    def of(self, name: str) -> list[Cell]:
-        """Return the rows of a variable or subset, or all rows."""
-        return [self.rows[self.start + place][1] for place in self.places(name)]
+    def running(self, aggregate: Aggregate) -> object:
+        """Return the value of an aggregate, to which only those rows are added that are new since the last time."""
+        running = self._running.get(aggregate)
+        if running is None:
+            running = self._running[aggregate] = Running(aggregate)
+        places = self.places(running.name)
+        running.add([self.rows[self.start + place][1] for place in places[running.count :]])
+        return running.value()
 
 
 def groups_of(plan: MatchFactory, names: Iterable[str]) -> dict[str, list[str]]:
@@ -122,25 +131,8 @@ class MatchExpression:
         if function in ("PREV", "NEXT"):
             offset = _offset(part, 1)
             return _neighbour(_column(part.operands[0]), -offset if function == "PREV" else offset)
-        return partial(self._aggregate, part)
-
-    def _aggregate(self, part: Call, matched: Matched) -> object:
-        aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
-        assert aggregate is not None
-        variable, distinct, *arguments = part.operands
-        name = str(constant(variable))
-        if arguments:
-            name = _variable(arguments[0]) or name
-        rows = matched.of(name)
-        accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
-        state, seen = accumulator.new(), set()
-        for row in rows:
-            values = tuple(_evaluated(argument, row, self._plan) for argument in arguments)
-            if constant(distinct) and values in seen:
-                continue
-            seen.add(values)
-            accumulator.add(state, *values)
-        return accumulator.value(state)
+        aggregate = Aggregate(part, self._plan)
+        return lambda matched: matched.running(aggregate)
 
 
 def _split(rex: Rex, parts: list[Call]) -> Rex:
@@ -202,17 +194,69 @@ def _variable(rex: object) -> str | None:
     return None
 
 
-def _evaluated(rex: Rex, row: tuple[Cell, ...], plan: MatchFactory) -> object:
-    """Return the argument of an aggregate for one row."""
-    plain = _plain(rex)
-    if isinstance(plain, InputRef):
-        return row[plain.index]
-    if isinstance(plain, Literal):
-        return plain.value
-    from firesteel.columns.evaluation_context import EvaluationContext
+class Aggregate:
+    """A call of an aggregate function over the rows of a variable or subset, or over all rows."""
 
-    types = [arrow_type(kind) for kind in plan.types]
-    return compile_rex(plain, EvaluationContext())(batch_of([row], types))[0].as_py()
+    def __init__(self, part: Call, plan: MatchFactory) -> None:
+        aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
+        assert aggregate is not None
+        variable, distinct, *arguments = part.operands
+        name = _variable(arguments[0]) if arguments else None
+        self.name = name or str(constant(variable))
+        self.is_distinct = bool(constant(distinct))
+        self.arguments = [_of_row(argument, plan) for argument in arguments]
+        self.accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
+
+
+class Running:
+    """The state of an aggregate after so many rows of its variable."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._aggregate, self.name = aggregate, aggregate.name
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.count = 0
+        self._state = self._aggregate.accumulator.new()
+        self._seen: set[tuple[Cell, ...]] = set()
+
+    def add(self, rows: list[Row]) -> None:
+        """Add rows."""
+        aggregate = self._aggregate
+        self.count += len(rows)
+        for row in rows:
+            values = tuple([argument(row) for argument in aggregate.arguments])
+            if aggregate.is_distinct:
+                if values in self._seen:
+                    continue
+                self._seen.add(values)
+            aggregate.accumulator.add(self._state, *values)
+
+    def value(self) -> object:
+        """Return the value of the aggregate."""
+        return self._aggregate.accumulator.value(self._state)
+
+
+def is_about_row(rex: object, name: str) -> bool:
+    """Return whether a condition of a variable is about the row alone, and about those beside it in the partition."""
+    if not isinstance(rex, Call):
+        return isinstance(rex, InputRef | Literal)
+    if rex.function in ("FIRST", "LAST") or rex.function.startswith("AGGREGATE "):
+        return False
+    if rex.function == "MATCH_REF":
+        return constant(rex.operands[0]) in (name, ALL_ROWS)
+    return all(is_about_row(operand, name) for operand in rex.operands)
+
+
+def _of_row(rex: Rex, plan: MatchFactory) -> RowFunction:
+    """Return the argument of an aggregate as a function of a row."""
+    plain = _plain(rex)
+    function = row_function(plain)
+    if function is not None:
+        return function
+    compiled, types = compile_rex(plain, EvaluationContext()), [arrow_type(kind) for kind in plan.types]
+    return lambda row: compiled(batch_of([row], types))[0].as_py()
 
 
 def _plain(rex: Rex) -> Rex:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.conversions import converted
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.values import arrow_type
 
@@ -29,7 +30,7 @@ class VectorLag:
 
     def kept(self, rows: ColumnBatch) -> pa.Array:
         """Return what later rows need of rows."""
-        return rows.columns[self._value].cast(self._type)
+        return converted(rows.columns[self._value], self._type)
 
     def results(self, rows: ColumnBatch, values: pa.Array, places: Array, low: Array, high: Array) -> pa.Array:
         """Return the results of rows.
@@ -51,7 +52,7 @@ class VectorLag:
         is_there = (sources >= low) & (sources <= targets)
         if self._default is None:
             return values.take(pa.array(sources, mask=~is_there))
-        defaults = rows.columns[self._default].cast(self._type)
+        defaults = converted(rows.columns[self._default], self._type)
         return pa.concat_arrays([values, defaults]).take(pa.array(np.where(is_there, sources, len(values) + peers)))
 
 

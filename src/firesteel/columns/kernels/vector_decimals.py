@@ -176,7 +176,7 @@ class VectorDecimalExtreme(VectorCall):
 def _write(writer: ColumnWriter, decimals: pa.Array) -> None:
     """Write decimals that are not NULL."""
     writer.data.append(Kind.DECIMAL)
-    writer.column(decimals.cast(pa.string()).to_pylist())
+    writer.column(pylist(decimals.cast(pa.string())))
 
 
 def _composed(parts: Fields) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.conversions import converted
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
@@ -148,10 +149,10 @@ def _navigation(call: CallPlan, leader: CallPlan, rows: WholePartitions) -> pa.A
         offsets = int64_values(column)
     sources = places - offsets if leader.function == "LAG" else places + offsets
     is_there = (sources >= rows.begin) & (sources < rows.end)
-    values = columns[call.arguments[0]].cast(kind)
+    values = converted(columns[call.arguments[0]], kind)
     if len(call.arguments) < 3:
         return values.take(pa.array(sources, mask=~is_there))
-    defaults = columns[call.arguments[2]].cast(kind)
+    defaults = converted(columns[call.arguments[2]], kind)
     return pa.concat_arrays([values, defaults]).take(pa.array(np.where(is_there, sources, len(places) + places)))
 
 

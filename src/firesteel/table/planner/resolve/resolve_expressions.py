@@ -21,6 +21,7 @@ from firesteel.columns.column_types import (
     DayTimeIntervalType,
     DecimalType,
     DoubleType,
+    FloatType,
     IntType,
     NullType,
     NumericType,
@@ -247,12 +248,21 @@ class ExpressionResolver:
             found = [self.call("=", (operands[0], other), call) for other in operands[1:]]
             return found[0] if len(found) == 1 else self.call("OR", tuple(found))
         types = [operand.type for operand in operands]
+        if isinstance(types[0], FloatType) and all(isinstance(kind, NumericType) for kind in types):
+            types = types[:1]  # 0.7 is in (0.7), which no DOUBLE of a FLOAT is
         try:
             kind = common_type(types) or comparable_types("IN", types)[0]
         except FunctionError as error:
             raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
         nullable = any(operand.type.is_nullable for operand in operands)
         return Call("IN", tuple(cast(o, kind.nullable()) for o in operands), BooleanType(nullable))
+
+    def _nullif(self, call: Apply) -> Rex:
+        """`NULLIF(a, b)` is `CASE WHEN a = b THEN NULL ELSE a END`."""
+        operands = tuple(self.resolve(operand) for operand in call.operands)
+        made = self.call("NULLIF", operands, call)
+        is_equal = self.call("=", operands)
+        return Call("CASE", (is_equal, Literal(None, made.type), cast(operands[0], made.type)), made.type)
 
     def _negate(self, call: Apply) -> Rex:
         operand = self.resolve(call.operands[0])
@@ -274,6 +284,7 @@ class ExpressionResolver:
         "BETWEEN": _between,
         "BETWEEN SYMMETRIC": _between,
         "IN": _in,
+        "NULLIF": _nullif,
         "DOT": _dot,
     }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from firesteel.columns.rex import Call, Rex
-from firesteel.table.planner.rel.rex_tools import is_repeatable
+from firesteel.columns.rex import Call, InputRef, Rex
+from firesteel.table.planner.rel.rex_tools import conjuncts, disjuncts, is_repeatable
 
-__all__ = ["without_null_tests"]
+__all__ = ["needs_one_of", "without_null_tests"]
 
 _STRICT = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "NOT", "CAST", "LIKE", "NEGATE"})
 """Functions that are NULL where an operand is."""
@@ -24,6 +24,14 @@ def without_null_tests(parts: Sequence[Rex]) -> list[Rex] | None:
         elif _tested(part, "IS NULL") is not None:
             return None
     return found
+
+
+def needs_one_of(part: Rex, columns: range) -> bool:
+    """Return whether a condition is not TRUE where all these columns are NULL."""
+    choices = disjuncts(part)
+    if len(choices) > 1:
+        return all(any(needs_one_of(one, columns) for one in conjuncts(choice)) for choice in choices)
+    return any(isinstance(value, InputRef) and value.index in columns for value in _needed(part))
 
 
 def _tested(part: Rex, test: str) -> Rex | None:

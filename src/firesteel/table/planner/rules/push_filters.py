@@ -27,7 +27,7 @@ from firesteel.table.planner.rel.rex_tools import (
     walk,
 )
 
-__all__ = ["push_filter", "push_join_condition"]
+__all__ = ["copy_key_conditions", "push_filter", "push_join_condition"]
 
 _Parts = list[Rex]
 """The conditions of a filter, all of which must hold."""
@@ -80,13 +80,43 @@ def _by_side(join: rel.Join, parts: _Parts, to_left: bool, to_right: bool) -> tu
 
 def _filter_sides(join: rel.Join, left: _Parts, right: _Parts) -> rel.Join:
     """Filter the inputs of a join; a condition on a key holds for the equal key of the other side, too."""
-    # NOT IN looks at all rows of the right side: one with NULL decides about every left row.
-    more_right = [] if join.null_aware else _for_other_side(left, join.left_keys, join.right_keys, join)
-    more_left = _for_other_side(right, join.right_keys, join.left_keys, join)
-    drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
-    left = [*left, *(part for part in more_left if drops_left and part not in left)]
-    right = [*right, *(part for part in more_right if drops_right and part not in right)]
+    more_left, more_right = _copied(join, left, right)
+    left = [*left, *(part for part in more_left if part not in left)]
+    right = [*right, *(part for part in more_right if part not in right)]
     return replace(join, left=filtered(join.left, left), right=filtered(join.right, right))
+
+
+def copy_key_conditions(node: rel.Rel, is_streaming: bool) -> rel.Rel:
+    """Filter an input of a join by what a filter of the other input says about keys, which are equal."""
+    if not isinstance(node, rel.Join | rel.IntervalJoin | rel.WindowJoin):
+        return node
+    join = node if isinstance(node, rel.Join) else node.join
+    left, right = _filters(join.left), _filters(join.right)
+    more_left, more_right = _copied(join, left, right)
+    more_left = [part for part in more_left if part not in left]
+    more_right = [part for part in more_right if part not in right]
+    if not more_left and not more_right:
+        return node
+    return _with_join(node, replace(join, left=filtered(join.left, more_left), right=filtered(join.right, more_right)))
+
+
+def _filters(node: rel.Rel) -> _Parts:
+    """Return the conditions of a filter, also of one below columns that are only chosen."""
+    if isinstance(node, rel.Filter):
+        return conjuncts(node.condition)
+    if not isinstance(node, rel.Project):
+        return []
+    places = {rex.index: place for place, rex in enumerate(node.expressions) if isinstance(rex, InputRef)}
+    return [remap(part, places.__getitem__) for part in _filters(node.input) if input_refs(part) <= places.keys()]
+
+
+def _copied(join: rel.Join, left: _Parts, right: _Parts) -> tuple[_Parts, _Parts]:
+    """Return what conditions on the right input say about the left one, and the other way round."""
+    drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
+    # NOT IN looks at all rows of the right side: one with NULL decides about every left row.
+    more_right = _for_other_side(left, join.left_keys, join.right_keys, join) if not join.null_aware else []
+    more_left = _for_other_side(right, join.right_keys, join.left_keys, join)
+    return more_left if drops_left else [], more_right if drops_right else []
 
 
 def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...], join: rel.Join) -> _Parts:

@@ -17,9 +17,10 @@ from firesteel.table.planner.rules.derived_conditions import derive_conditions
 from firesteel.table.planner.rules.empty import prune_empty
 from firesteel.table.planner.rules.join_kinds import interval_join, lookup_join, window_join
 from firesteel.table.planner.rules.join_order import avoid_cross_products, order_by_rows
+from firesteel.table.planner.rules.outer_joins import narrow_outer_join
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
-from firesteel.table.planner.rules.push_filters import push_filter, push_join_condition
+from firesteel.table.planner.rules.push_filters import copy_key_conditions, push_filter, push_join_condition
 from firesteel.table.planner.rules.push_semi_joins import push_semi_joins
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
@@ -242,7 +243,7 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 _JOIN_KINDS = (window_join, interval_join, lookup_join)
 """Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
-_DERIVATIONS = (simplify_filter, simplify_join, derive_conditions)
+_DERIVATIONS = (simplify_filter, simplify_join, derive_conditions, copy_key_conditions)
 """Rules that add conditions: a pass of their own, as what they add would be added again once others have moved it."""
 _RULES = (
     merge_projects,
@@ -250,6 +251,7 @@ _RULES = (
     simplify_join,
     top_n,
     filter_below_project,
+    narrow_outer_join,
     push_filter,
     push_join_condition,
     merge_projects,
