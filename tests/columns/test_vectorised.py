@@ -69,6 +69,7 @@ COLLECTING = [
     *(call("COLLECT", column) for column in (BIG, WIDE, TIME)),
     call("ARRAY_AGG", DOUBLE),
     call("STDDEV_POP", INT, condition=FLAG),
+    call("STDDEV_SAMP", DOUBLE),
 ]
 """Calls whose states are those of the rows."""
 NUMERIC_CALLS = [plan for plan in CALLS if vector_calls([plan], TYPES)]
@@ -294,6 +295,13 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     [[(row(), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE)]],
     (),
     [call("SUM0", INT)],
+    (2, 1),
+    [False] * 10,
+)
+@example(
+    [[(row(INT, 0), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE), (row(INT, 9), INSERT)]],
+    (),
+    [call("STDDEV_POP", INT)],
     (2, 1),
     [False] * 10,
 )

@@ -220,7 +220,10 @@ class Variance(SignedAccumulator):
         if strange:
             return self._convert(math.nan)
         variance = _as_double(Fraction(squares * count - total * total, count * divisor * self._base ** (2 * digits)))
-        return self._convert(math.sqrt(variance) if self._root else variance)
+        if not self._root:
+            return self._convert(variance)
+        # Where a value was taken back that had not come, the variance can be negative. Java's root of it is NaN.
+        return self._convert(math.sqrt(variance) if variance >= 0 else math.nan)
 
 
 def _as_integer(value: Decimal | float) -> tuple[int, int]:
