@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, slices
@@ -124,7 +123,7 @@ class GroupAggregate(Grouping):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
         if self._plan.skips_retractions and batch.kinds is not None:
-            batch = replace(batch.take(np.flatnonzero(~are_retractions(batch.kinds))), kinds=None)
+            batch = replace(batch.filter(~are_retractions(batch.kinds)), kinds=None)
         for part in slices(batch, self._plan.mini_batch_rows or max(1, batch.length)):
             if not self._process_vectors(part):
                 self._process_rows(part)

@@ -7,14 +7,13 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.kernels.row_order import int64_values
+from firesteel.columns.kernels.windows import US
 from firesteel.columns.rows import INSERT, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
@@ -61,7 +60,7 @@ class FirstRow(TimedKernel):
         """Keep the rows that are the first of their partition so far."""
         column = batch.columns[self._plan.time]
         is_timed = column.is_valid().to_numpy(zero_copy_only=False)
-        times = millis_of(pc.fill_null(column.cast(pa.int64()), 0))
+        times = np.floor_divide(int64_values(column), US)
         is_late = is_timed & (times < self._watermark)
         self._late.add(int(is_late.sum()))
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)

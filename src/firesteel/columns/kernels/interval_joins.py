@@ -13,6 +13,7 @@ from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, Timed
 from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.column_joins import PairMatcher
 from firesteel.columns.kernels.live_rows import parts_of
+from firesteel.columns.kernels.row_order import int64_values
 from firesteel.columns.kernels.time_joins import IntervalJoin, IntervalPlan
 from firesteel.columns.kernels.timed_side import TimedSide
 from firesteel.columns.kernels.windows import US
@@ -105,7 +106,7 @@ class ColumnIntervalJoin(TimedKernel):
         if not self._plan.is_rowtime:
             return np.full(batch.length, self.context.now_ms())
         column = batch.columns[self._plan.right_time if index else self._plan.left_time]
-        times: Array = np.floor_divide(column.cast("int64").fill_null(0).to_numpy(zero_copy_only=False), US)
+        times: Array = np.floor_divide(int64_values(column), US)
         return times
 
     def _bounds(self, index: int, times: Array) -> tuple[Array, Array]:
