@@ -15,6 +15,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_columns import GroupColumns
+from firesteel.columns.kernels.segments import distinct
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.pylist import pylist
@@ -61,11 +62,11 @@ class GroupStore:
         self._counts, self._key_groups = np.zeros(_LEAST, np.int64), np.zeros(_LEAST, np.int64)
         self._numbers: dict[object, int] = {}
         self._key_columns: list[list[Cell]] = [[] for _ in self._keys]
-        self._total = 0
+        self._total = self._with_rows = 0
         self._changed: list[Array] = []
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._counts))
+        return self._with_rows
 
     def find(self, rows: ColumnBatch) -> Array | None:
         """Return the numbers of the groups that rows belong to; no two rows may belong to the same group.
@@ -106,7 +107,7 @@ class GroupStore:
                 np.concatenate([part, np.zeros_like(part)]) for part in (self._counts, self._key_groups)
             )
             self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
-        self._counts[start:stop] = [0 if state is None else state[0] for state in states]
+        self._set_counts(np.arange(start, stop), np.array([0 if state is None else state[0] for state in states]))
         for place, (call, parts) in enumerate(zip(self._calls, self._fields, strict=True)):
             new = call.new if isinstance(call, VectorStates) else partial(self._empty.__getitem__, place)
             found = call.load([new() if state is None else state[1][place] for state in states])
@@ -128,11 +129,15 @@ class GroupStore:
 
     def update(self, numbers: Array, counts: Array, fields: Sequence[Fields]) -> None:
         """Set the rows and accumulators of groups. A group without rows has none, and its accumulators are empty."""
-        self._counts[numbers] = counts
+        self._set_counts(numbers, counts)
         for parts, changed in zip(self._fields, fields, strict=True):
             for part, values in zip(parts, changed, strict=True):
                 part[numbers] = values
         self._changed.append(numbers)
+
+    def _set_counts(self, numbers: Array, counts: Array) -> None:
+        self._with_rows += int(np.count_nonzero(counts)) - int(np.count_nonzero(self._counts[numbers]))
+        self._counts[numbers] = counts
 
     # --- versions ----------------------------------------------------------------------------------------------------
 
@@ -173,14 +178,11 @@ class GroupStore:
         if rows is None:
             self._clear()
         else:
-            self._counts[: self._total][is_wanted] = 0
+            self._set_counts(np.flatnonzero(is_wanted), np.zeros(np.count_nonzero(is_wanted), np.int64))
 
     def _take_changed(self) -> Array:
-        is_changed = np.zeros(self._total, bool)
-        for numbers in self._changed:
-            is_changed[numbers] = True
-        self._changed = []
-        return np.flatnonzero(is_changed)
+        changed, self._changed = self._changed, []
+        return distinct(np.concatenate(changed)) if changed else np.zeros(0, np.int64)
 
     def _columns(self, numbers: Array) -> GroupColumns:
         places = numbers.tolist()
