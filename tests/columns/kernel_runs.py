@@ -29,7 +29,7 @@ class KernelRun:
                 None,
                 lambda: self.now,
                 state_ttl_ms=self.ttl_ms,
-                is_state_on_disk=self.is_on_disk,
+                new_spill=(lambda: None) if self.is_on_disk else None,
             )
         )
 

@@ -39,7 +39,15 @@ class Run:
         self.factory = factory
         self.kernel = factory.make()
         self.kernel.open(
-            KernelContext(True, 8, self.backend.table, self.take, None, lambda: 0, is_state_on_disk=is_on_disk)
+            KernelContext(
+                True,
+                8,
+                self.backend.table,
+                self.take,
+                None,
+                lambda: 0,
+                new_spill=(lambda: None) if is_on_disk else None,
+            )
         )
 
     def take(self, batch: ColumnBatch) -> None:

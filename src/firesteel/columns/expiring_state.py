@@ -7,9 +7,13 @@ more entries, so keys that never return do not make the state grow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext, StateTable
 
 if TYPE_CHECKING:
@@ -50,27 +54,30 @@ class ExpiringTable:
 
     Attributes:
         data: The entries that have not expired.
+        values: The table of all values.
+        times: That of the times (ms) at which they were written.
+        now_ms: Returns the time.
     """
 
     def __init__(self, values: StateTable, times: StateTable, ttl_ms: int, now_ms: Callable[[], int]) -> None:
-        self._values = values
-        self._times = times
+        self.values = values
+        self.times = times
         self._ttl_ms = ttl_ms
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._rounds = CleanupRounds(times.data.keys, self.is_live)
         self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
-        self.source: ColumnSource | None = None  # Each entry has its own time, so no kernel keeps them apart.
+        self.source: ColumnSource | None = None  # A kernel keeps the entries of both tables apart.
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read the values and times of entries that are going to be asked for, if they are on disk."""
         wanted = list(entries)
-        self._values.prefetch(wanted)
-        self._times.prefetch(wanted)
+        self.values.prefetch(wanted)
+        self.times.prefetch(wanted)
 
     def put(self, entry: object, value: object) -> None:
         """Set a value and restart its time to live."""
-        self._values.put(entry, value)
-        self._times.put(entry, self._now_ms())
+        self.values.put(entry, value)
+        self.times.put(entry, self.now_ms())
         self._rounds.after_write()
 
     def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
@@ -80,15 +87,25 @@ class ExpiringTable:
 
     def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""
-        self._values.remove(entry)
-        self._times.remove(entry)
+        self.values.remove(entry)
+        self.times.remove(entry)
+
+    def deadline_ms(self) -> int:
+        """Return the time up to which entries were written that have expired."""
+        return self.now_ms() - self._ttl_ms
+
+    def take_times(self, entries: Collection[object]) -> Array:
+        """Remove the times of some entries, and return them."""
+        self.times.prefetch(entries)
+        times = map(self.times.data.pop, entries, repeat(self.now_ms()))
+        return np.fromiter(times, np.int64, len(entries))
 
     def is_live(self, entry: object) -> bool:
         """Return whether an existing entry has not expired; remove it if it has."""
-        written_ms, now_ms = self._times.data.get(entry), self._now_ms()
+        written_ms = self.times.data.get(entry)
         if written_ms is None:
-            self._times.put(entry, now_ms)
-        elif written_ms + self._ttl_ms <= now_ms:
+            self.times.put(entry, self.now_ms())
+        elif written_ms <= self.deadline_ms():
             self.remove(entry)
             return False
         return True

@@ -73,7 +73,8 @@ def _hash(array: pa.Array) -> Hashes:
         return np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(texts))
     else:
         plain = array if pa.types.is_integer(kind) else array.cast(_integer_of(kind))
-        found = pc.fill_null(plain.cast(pa.int64()), 0).to_numpy(zero_copy_only=False).view(np.uint64)
+        plain = pc.fill_null(plain, 0) if plain.null_count else plain
+        found = plain.to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
     if array.null_count:
         found = np.where(array.is_null().to_numpy(zero_copy_only=False), _NULL, found)
     return _mix(found)

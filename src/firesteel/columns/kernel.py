@@ -11,6 +11,7 @@ from firesteel.columns.evaluation_context import CallAll, no_async_calls
 from firesteel.common.idle_timer import InputTime
 
 if TYPE_CHECKING:
+    from firesteel.columns.runs.run_store import Spill
     from firesteel.common.encoding.entry_columns import ColumnSource
     from firesteel.common.snapshots import Snapshot
 
@@ -59,7 +60,7 @@ class KernelContext:
         subtask_index: The index of the subtask.
         parallelism: The number of subtasks.
         state_ttl_ms: The time to live of state since its last write (`table.exec.state.ttl`); 0 means no expiry.
-        is_state_on_disk: Whether the state tables are on disk, so that state may be larger than memory.
+        new_spill: Returns where state that a kernel keeps as columns goes beyond memory; None if state is in memory.
         watermark_ms: Returns the operator's watermark, or None before the first one.
         function_context: The context that is passed to `open` of user functions.
         call_all: Calls an asynchronous function for several rows, see `EvaluationContext`.
@@ -78,13 +79,18 @@ class KernelContext:
     subtask_index: int = 0
     parallelism: int = 1
     state_ttl_ms: int = 0
-    is_state_on_disk: bool = False
+    new_spill: Callable[[], Spill] | None = None
     watermark_ms: Callable[[], int | None] = lambda: None
     function_context: object = None
     call_all: CallAll = no_async_calls
     emit_idle: Callable[[bool], None] = lambda is_idle: None
     input_ms: InputTime = lambda: (0.0, 0.0)
     counter: Callable[[str], Callable[[int], None]] = lambda name: lambda count: None
+
+    @property
+    def is_state_on_disk(self) -> bool:
+        """Whether the state tables are on disk, so that state may be larger than memory."""
+        return self.new_spill is not None
 
 
 class LateRows:

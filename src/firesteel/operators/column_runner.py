@@ -56,7 +56,7 @@ class ColumnRunner(Operator):
                 task.subtask_index,
                 task.parallelism,
                 round(TABLE_STATE_TTL.of(task.configuration) * 1000),
-                self.backend.is_on_disk,
+                self.backend.new_spill,
                 self._watermark_ms,
                 TaskRuntimeContext(self.name, task),
                 self._async_calls,

@@ -93,25 +93,25 @@ class GroupAggregate(Grouping):
         if self._distinct and (context.is_state_on_disk or self._expires):
             self.go_by_rows()
         elif context.is_streaming:
-            if self._distinct:
-                self._distinct.take(self._table)
+            are_changed = bool(self._distinct) and self._distinct.take(self._table)
             self._vectors = self._new_vectors(calls, types)
+            self._vectors.take(are_changed)
         elif any(isinstance(call, VectorStates) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
 
     def _new_vectors(self, calls: list[VectorCall], types: list[pa.DataType]) -> GroupVectors:
-        plan, context = self._plan, self.context
+        plan = self._plan
         return GroupVectors(
             plan.keys,
+            [arrow_type(plan.input_types[key]) for key in plan.keys],
             calls,
             types,
             self._table,
             self._empty,
-            context.max_parallelism,
+            self.context,
             plan.retracts,
-            not (context.is_state_on_disk or self._expires),
             plan.mini_batch_rows > 0,
         )
 
@@ -130,6 +130,8 @@ class GroupAggregate(Grouping):
 
     def go_by_rows(self) -> None:
         """Leave the vectorized path, with which tests compare the row path; the results are the same."""
+        if self._vectors is not None:
+            self._vectors.give_back()
         if self._distinct:
             self._distinct.give(self._table)
         self._calls = self._vectors = self._gathered = None
@@ -151,9 +153,9 @@ class GroupAggregate(Grouping):
                 self._distinct.accept()
                 self.context.emit(changes)
                 return True
-            # With distinct values all groups go by rows from here on.
-            self._vectors.give_back(None if self._distinct else batch)
-        if self._distinct:  # The values of a group can't be in both places.
+            if not self._distinct:
+                self._vectors.give_back(batch)
+        if self._distinct:  # The values of a group can't be in both places, so all go by rows from here on.
             self.go_by_rows()
         return False
 

@@ -66,7 +66,7 @@ class ByParts(Kernel):
         """Run the kernel."""
         for parts in self._inputs.parts():
             kernel = self._plan.factory.make()
-            kernel.open(replace(self.context, table=_Tables().table, is_state_on_disk=False))
+            kernel.open(replace(self.context, table=_Tables().table, new_spill=None))
             try:
                 for index, part in enumerate(parts):
                     for batch in part.batches:

@@ -95,10 +95,10 @@ class DistinctFilters:
                 state[1][place] = [dict(counts[number].get(entry[1:], {})), state[1][place]]
             table.put(entry, state)
 
-    def take(self, table: StateTable) -> None:
-        """Take all values out of the states of the groups."""
+    def take(self, table: StateTable) -> bool:
+        """Take all values out of the states of the groups, and return whether they were there: all states change."""
         if not self._are_in(table):
-            return
+            return False
         counts: list[dict[Cell, dict[Cell, int]]] = [{} for _ in self._values]
         for entry, state in list(table.data.items()):
             for place, number in self._places():
@@ -106,6 +106,7 @@ class DistinctFilters:
             table.put(entry, state)
         for values, found in zip(self._values, counts, strict=True):
             values.put(found)
+        return True
 
     def _places(self) -> list[tuple[int, int]]:
         """Return the place of each DISTINCT call, and the number of its values."""

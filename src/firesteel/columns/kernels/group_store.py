@@ -1,190 +1,275 @@
-"""The states of groups as arrays: in place of the state table, or in front of one that is on disk or expires.
+"""The states of groups as arrays, in place of the state table.
 
-Why: `docs/decisions/0063-groups-are-written-from-arrays.md`.
+Why: `docs/decisions/0063-groups-are-written-from-arrays.md` and `docs/decisions/0064-groups-on-disk-in-sorted-runs.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
+from firesteel.columns.expiring_state import ExpiringTable
+from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import StateTable
-from firesteel.columns.kernels.group_columns import GroupColumns
-from firesteel.columns.kernels.segments import distinct
+from firesteel.columns.kernels.group_columns import GroupColumns, GroupTimes
+from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
-from firesteel.columns.kernels.vector_values import VectorStates
-from firesteel.columns.pylist import pylist
+from firesteel.columns.kernels.vector_values import VectorStates, objects
 from firesteel.columns.rows import Row, keys_of
+from firesteel.columns.runs.entries import Entries, sorted_by_hash
+from firesteel.columns.runs.run_store import Hit, RunStore, Spill
+from firesteel.common.encoding.entry_columns import EntryColumns
 
-_LEAST = 1024
+_ELSEWHERE = -1
+"""The number of rows of a group that is in the table."""
+
+_AT_ONCE = 50_000
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+"""Types of keys that have room for those of all groups."""
+
+
+class FoundGroups(NamedTuple):
+    """Different groups with their states.
+
+    Attributes:
+        keys: The keys, sorted by hash.
+        order: Where each of them is in the other arrays.
+        hits: Which of them are in the store, and where.
+        counts: The number of rows of each group.
+        fields: The accumulators.
+    """
+
+    keys: Entries
+    order: Array
+    hits: list[Hit]
+    counts: Array
+    fields: list[Fields]
 
 
 class GroupStore:
-    """The groups that batches have touched, each with a number.
+    """The groups of one operator, without those that the row path has in the state table.
 
     Args:
         keys: The key columns, which are not nested.
+        types: Their types.
         calls: The aggregate calls.
         table: The table with the `GroupState` of each entry (see `keys_of`).
         empty: The accumulators of a group without rows.
         max_parallelism: The number of key groups.
-        is_source: Whether versions are written from here (see `ColumnSource`): a group that has been loaded is not in
-            the table any more. Otherwise the table keeps it.
+        spill: Where groups go that have no room in memory; None keeps all there.
     """
 
     def __init__(
         self,
         keys: tuple[int, ...],
+        types: Sequence[pa.DataType],
         calls: Sequence[VectorCall],
         table: StateTable,
         empty: list[Cell],
         max_parallelism: int,
-        is_source: bool,
+        spill: Spill | None,
     ) -> None:
-        self._keys = keys
+        self._keys, self._types = keys, types
         self._calls = calls
-        self._table = table
-        self._empty = empty
+        self._blank = [call.load([state]) for call, state in zip(calls, empty, strict=True)]
         self._max_parallelism = max_parallelism
-        self._is_source = is_source
-        self._clear()
-        if is_source:
-            table.source = self
+        self._runs = RunStore(spill, lambda groups: self._are_live(groups.values.__getitem__))
+        self._expiry = table if isinstance(table, ExpiringTable) else None
+        self._values = table if self._expiry is None else self._expiry.values
+        self._sources = [(self._values, _Source(self, self._states))]
+        if self._expiry is not None:
+            self._sources.append((self._expiry.times, _Source(self, partial(GroupTimes, max_parallelism))))
+        for state_table, source in self._sources:
+            state_table.source = source
 
-    def _clear(self) -> None:
-        fields = [call.load([self._empty[place]]) for place, call in enumerate(self._calls)]
-        self._fields: list[Fields] = [[np.repeat(part, _LEAST) for part in parts] for parts in fields]
-        self._counts, self._key_groups = np.zeros(_LEAST, np.int64), np.zeros(_LEAST, np.int64)
-        self._numbers: dict[object, int] = {}
-        self._key_columns: list[list[Cell]] = [[] for _ in self._keys]
-        self._total = self._with_rows = 0
-        self._changed: list[Array] = []
+    # --- batches -----------------------------------------------------------------------------------------------------
 
-    def __len__(self) -> int:
-        return self._with_rows
-
-    def find(self, rows: ColumnBatch) -> Array | None:
-        """Return the numbers of the groups that rows belong to; no two rows may belong to the same group.
+    def find(self, rows: ColumnBatch) -> FoundGroups | None:
+        """Return the groups that rows belong to; no two rows may belong to the same group.
 
         Returns:
             None if a call can't process an accumulator as arrays.
         """
-        values = self._values_of(rows)
-        numbers = np.fromiter(map(self._numbers.get, values, repeat(-1)), np.int64, rows.length)
-        missing = np.flatnonzero(numbers < 0)
-        if len(missing):
-            new = rows if len(missing) == rows.length else rows.take(missing)
-            numbers[missing] = self._load(keys_of(new, self._keys, self._max_parallelism))
-            self._numbers.update(zip([values[row] for row in missing.tolist()], numbers[missing].tolist(), strict=True))
-        states = zip(self._calls, self.fields(numbers), strict=True)
-        return numbers if all(call.covers_states(parts) for call, parts in states) else None
+        if self._values.data:
+            self._take_groups(rows)
+        keys, order = self._sought(rows)
+        columns = self._columns_without_rows(rows.length)
+        hits = self._runs.find(keys, order)
+        for hit in hits:
+            is_live = self._are_live(hit.values)
+            for place in range(len(columns)):
+                if hit.are_all and is_live.all():
+                    columns[place] = hit.values(place)
+                else:
+                    columns[place][hit.to[is_live]] = hit.values(place)[is_live]
+        counts, *states = columns
+        fields = self._by_call(states)
+        for call, parts in zip(self._calls, fields, strict=True):
+            if isinstance(call, VectorStates):
+                missing = np.flatnonzero(counts == 0)
+                parts[0][missing] = objects([call.new() for _ in missing])
+        are_covered = all(call.covers_states(parts) for call, parts in zip(self._calls, fields, strict=True))
+        return FoundGroups(keys, order, hits, counts, fields) if are_covered else None
 
-    def _values_of(self, rows: ColumnBatch) -> list[object]:
-        """Return the key of each row, without its key group: one value, or a tuple if there are more columns."""
-        columns: list[list[Cell]] = [pylist(rows.columns[key]) for key in self._keys]
-        if len(columns) == 1:
-            return columns[0]
-        return list(zip(*columns, strict=True)) if columns else [()] * rows.length
-
-    def _load(self, entries: list[Row]) -> Array:
-        """Read groups from the table, and return their numbers."""
-        self._table.prefetch(entries)
-        data = self._table.data
-        states: list[Cell]
-        if self._is_source:
-            states = list(map(data.pop, entries, repeat(None))) if data else [None] * len(entries)
-        else:
-            states = list(map(data.get, entries))
-        start, stop = self._total, self._total + len(entries)
-        # Doubled, so that adding groups one by one copies each a constant number of times on average.
-        while stop > len(self._counts):
-            self._counts, self._key_groups = (
-                np.concatenate([part, np.zeros_like(part)]) for part in (self._counts, self._key_groups)
-            )
-            self._fields = [[np.concatenate([part, part]) for part in parts] for parts in self._fields]
-        self._set_counts(np.arange(start, stop), np.array([0 if state is None else state[0] for state in states]))
-        for place, (call, parts) in enumerate(zip(self._calls, self._fields, strict=True)):
-            new = call.new if isinstance(call, VectorStates) else partial(self._empty.__getitem__, place)
-            found = call.load([new() if state is None else state[1][place] for state in states])
-            for part, loaded in zip(parts, found, strict=True):
-                part[start:stop] = loaded
-        self._key_groups[start:stop], *keys = zip(*entries, strict=True)
-        for column, added in zip(self._key_columns, keys, strict=True):
-            column += added
-        self._total = stop
-        return np.arange(start, stop)
-
-    def counts(self, numbers: Array) -> Array:
-        """Return how many rows groups have."""
-        return self._counts[numbers]
-
-    def fields(self, numbers: Array) -> list[Fields]:
-        """Return the accumulators of groups."""
-        return [[part[numbers] for part in parts] for parts in self._fields]
-
-    def update(self, numbers: Array, counts: Array, fields: Sequence[Fields]) -> None:
+    def update(self, found: FoundGroups, counts: Array, fields: Sequence[Fields]) -> None:
         """Set the rows and accumulators of groups. A group without rows has none, and its accumulators are empty."""
-        self._set_counts(numbers, counts)
-        for parts, changed in zip(self._fields, fields, strict=True):
-            for part, values in zip(parts, changed, strict=True):
-                part[numbers] = values
-        self._changed.append(numbers)
+        columns = self._with_time(counts, *(part for parts in fields for part in parts))
+        self._runs.update(found.keys, found.order, found.hits, columns)
 
-    def _set_counts(self, numbers: Array, counts: Array) -> None:
-        self._with_rows += int(np.count_nonzero(counts)) - int(np.count_nonzero(self._counts[numbers]))
-        self._counts[numbers] = counts
+    def _with_time(self, *columns: Array) -> list[Array]:
+        """Return columns of groups that are written now."""
+        return [*columns, *(() if self._expiry is None else (np.full(len(columns[0]), self._expiry.now_ms()),))]
 
-    # --- versions ----------------------------------------------------------------------------------------------------
+    def _sought(self, rows: ColumnBatch) -> tuple[Entries, Array]:
+        columns = [_cast(rows.columns[key], kind) for key, kind in zip(self._keys, self._types, strict=True)]
+        return _sorted(columns, rows.length)
 
-    def changes(self) -> tuple[GroupColumns, list[Row]]:
-        """Return the groups that have changed since the last version, and the entries of those without rows."""
-        numbers = self._take_changed()
-        is_left = self._counts[numbers] != 0
-        found = self._columns(numbers[is_left]), self._columns(numbers[~is_left]).entries()
-        if 2 * len(self) < self._total - _LEAST:  # most groups have no rows any more
-            self.give_back()
-        return found
+    def _columns_without_rows(self, length: int, count: int = 0) -> list[Array]:
+        """Return the columns of groups without rows."""
+        return [np.full(length, count), *(np.repeat(part, length) for parts in self._blank for part in parts)]
 
-    def entries(self) -> GroupColumns:
-        """Return all groups that have rows."""
-        self._changed = []
-        return self._columns(np.flatnonzero(self._counts))
+    def _by_call(self, columns: Sequence[Array]) -> list[Fields]:
+        rest = iter(columns)
+        return [list(islice(rest, len(parts))) for parts in self._blank]
+
+    def _states(self, groups: Entries) -> GroupColumns:
+        return GroupColumns(self._max_parallelism, groups.decoded(), self._calls, list(map(len, self._blank)))
+
+    def _are_live(self, column: Callable[[int], Array]) -> Array:
+        """Return which groups have rows, are not in the table, and have not expired, given their columns."""
+        are_there: Array = column(0) > 0
+        return are_there if self._expiry is None else are_there & (column(-1) > self._expiry.deadline_ms())
+
+    def _live(self, groups: Entries) -> Entries:
+        return groups.where(self._are_live(groups.values.__getitem__))
+
+    # --- the state table ---------------------------------------------------------------------------------------------
+
+    def take(self, are_changed: bool) -> None:
+        """Take the restored groups out of the table; it may have noted that they have changed."""
+        while found := dict(islice(self._values.data.items(), _AT_ONCE)):
+            self._runs.insert(self._taken(found), are_changed)
+
+    def _take_groups(self, rows: ColumnBatch) -> None:
+        """Take the groups of rows that are in the table."""
+        entries, data = keys_of(rows, self._keys, self._max_parallelism), self._values.data
+        self._values.prefetch(entries)
+        taken = self._taken({entry: data[entry] for entry in entries if entry in data})
+        order = np.arange(len(taken))
+        self._runs.update(taken, order, self._runs.find(taken, order), taken.values)
+
+    def _taken(self, states: dict[Row, list[Cell]]) -> Entries:
+        """Remove groups from the table, and return them."""
+        keys, order = _sorted(self._columns_of(states), len(states))
+        counts = np.array([state[0] for state in states.values()], np.int64)
+        loaded = (call.load([state[1][place] for state in states.values()]) for place, call in enumerate(self._calls))
+        columns = [counts, *(part for parts in loaded for part in parts)]
+        if self._expiry is not None:
+            columns.append(self._expiry.take_times(states))
+        for entry in states:
+            del self._values.data[entry]
+        return keys.with_values(*(column[order] for column in columns))
+
+    def _columns_of(self, entries: Collection[Row]) -> list[pa.Array]:
+        """Return the key columns of entries of the table."""
+        _, *columns = zip(*entries, strict=True) if entries else ([] for _ in range(1 + len(self._types)))
+        return [pa.array(column, kind) for column, kind in zip(columns, self._types, strict=True)]
 
     def give_back(self, rows: ColumnBatch | None = None) -> None:
         """Put the groups of some rows, or all, into the table, which notes the changed ones, and forget them here."""
-        changed = self._take_changed()
-        if rows is not None:
-            found = map(self._numbers.pop, set(self._values_of(rows)), repeat(-1))
-            is_wanted = np.zeros(self._total, bool)
-            is_wanted[[number for number in found if number >= 0]] = True
-            self._changed = [changed[~is_wanted[changed]]]
-            changed = changed[is_wanted[changed]]
-        else:
-            is_wanted = np.ones(self._total, bool)
-        states = self._columns(changed).objects()
-        self._table.put_all(list(states), list(states.values()))
-        for entry, state in states.items():
-            if not state[0]:
-                self._table.remove(entry)
-        if self._is_source:
-            is_unchanged = is_wanted & (self._counts[: self._total] != 0)
-            is_unchanged[changed] = False
-            self._table.data.update(self._columns(np.flatnonzero(is_unchanged)).objects())
         if rows is None:
-            self._clear()
-        else:
-            self._set_counts(np.flatnonzero(is_wanted), np.zeros(np.count_nonzero(is_wanted), np.int64))
+            self._give_back_all()
+            return
+        groups = RowGroups([rows.columns[key] for key in self._keys], rows.length)
+        keys, order = self._sought(rows.take(groups.first_rows()))
+        hits = self._runs.find(keys, order)
+        for hit in hits:
+            self._give(hit.entries.take(hit.places), True)
+        columns = self._with_time(*self._columns_without_rows(len(keys), _ELSEWHERE))
+        self._runs.update(keys, order, hits, columns)
 
-    def _take_changed(self) -> Array:
-        changed, self._changed = self._changed, []
-        return distinct(np.concatenate(changed)) if changed else np.zeros(0, np.int64)
+    def _give_back_all(self) -> None:
+        changed = self._runs.seal()
+        for part in self._runs.all():
+            self._give(part, False)
+        for part in changed:
+            self._give(part, True)
+        self._runs.clear()
 
-    def _columns(self, numbers: Array) -> GroupColumns:
-        places = numbers.tolist()
-        keys = [[column[place] for place in places] for column in self._key_columns]
-        return GroupColumns(self._calls, self._key_groups[numbers], keys, self._counts[numbers], self.fields(numbers))
+    def _give(self, groups: Entries, are_changed: bool) -> None:
+        """Put groups into the table, which notes those that have changed since the last version."""
+        groups = groups.where(groups.values[0] != _ELSEWHERE) if are_changed else self._live(groups)
+        for table, source in self._sources:
+            states = source.columns(groups).objects()
+            if not are_changed:
+                table.data.update(states)
+                continue
+            table.put_all(list(states), list(states.values()))
+            for entry, count in zip(states, groups.values[0].tolist(), strict=True):
+                if not count:
+                    table.remove(entry)
+
+    # --- versions ----------------------------------------------------------------------------------------------------
+
+    def seal(self) -> None:
+        """Begin a new version; the sources of both tables have the changes of the last one."""
+        for part in self._runs.seal():
+            for _, source in self._sources:
+                source.changed.append(part)
+
+    def all(self) -> Iterator[Entries]:
+        """Yield all groups, in parts."""
+        return map(self._live, self._runs.all())
+
+
+class _Source:
+    """What the versions of a table have of the groups.
+
+    Attributes:
+        changed: What has changed in versions whose changes were not asked for yet.
+        columns: Returns what they have of some groups.
+    """
+
+    def __init__(self, store: GroupStore, columns: Callable[[Entries], GroupColumns | GroupTimes]) -> None:
+        self._store = store
+        self.columns = columns
+        self.changed: list[Entries] = []
+
+    def changes(self) -> Iterator[tuple[EntryColumns, list[Cell]]]:
+        """Yield the groups that have changed since the last version, and the entries of those without rows."""
+        self._store.seal()
+        parts, self.changed = self.changed, []
+        for part in parts:
+            counts = part.values[0]
+            yield self.columns(part.where(counts > 0)), self.columns(part.where(counts == 0)).entries()
+
+    def entries(self) -> Iterator[EntryColumns]:
+        """Yield all groups that have rows."""
+        self._store.seal()
+        self.changed = []
+        return map(self.columns, self._store.all())
+
+    def give_back(self) -> None:
+        """Put the groups into the table."""
+        self._store.give_back()
+
+    def __len__(self) -> int:
+        self._store.seal()
+        return sum(map(len, self._store.all()))
+
+
+def _sorted(columns: list[pa.Array], length: int) -> tuple[Entries, Array]:
+    """Return keys in the order of their hashes, and where they were."""
+    hashes = row_hashes(ColumnBatch(tuple(columns), length), range(len(columns)))
+    return sorted_by_hash(hashes, [_cast(column, _LARGE.get(column.type, column.type)) for column in columns])
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    return column if column.type == kind else column.cast(kind)

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
-from firesteel.columns.kernel import StateTable
-from firesteel.columns.kernels.group_store import GroupStore
+from firesteel.columns.kernel import KernelContext, StateTable
+from firesteel.columns.kernels.group_store import FoundGroups, GroupStore
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
@@ -71,36 +71,39 @@ class GroupVectors:
 
     Args:
         keys: The key columns.
+        key_types: Arrow types of the key columns in the input.
         calls: The aggregate calls.
         types: Arrow types of the key columns in the result.
         table: The table with the `GroupState` of each key.
         empty: Returns the accumulators of a group without rows.
-        max_parallelism: The number of key groups.
+        context: The environment of the kernel.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
-        is_apart: Whether versions are written from arrays, and the table gets groups by `give_back` only; otherwise
-            after each batch.
         is_mini_batch: Whether a batch changes the result of a group at most once, instead of with each row.
     """
 
     def __init__(
         self,
         keys: tuple[int, ...],
+        key_types: Sequence[pa.DataType],
         calls: Sequence[VectorCall],
         types: Sequence[pa.DataType],
         table: StateTable,
         empty: Callable[[], list[Cell]],
-        max_parallelism: int,
+        context: KernelContext,
         retracts: bool = False,
-        is_apart: bool = False,
         is_mini_batch: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
         self._types = types
-        self._store = GroupStore(keys, calls, table, empty(), max_parallelism, is_apart)
-        self._is_apart = is_apart
+        spill = None if context.new_spill is None else context.new_spill()
+        self._store = GroupStore(keys, key_types, calls, table, empty(), context.max_parallelism, spill)
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
+
+    def take(self, are_changed: bool) -> None:
+        """Take the restored groups out of the table; it may have noted that they have changed."""
+        self._store.take(are_changed)
 
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
         """Add or retract rows and return the changelog of the results.
@@ -111,10 +114,10 @@ class GroupVectors:
         found = self._find(batch)
         if found is None:
             return None
-        groups, numbers = found
+        groups, before = found
         timeline = Timeline(groups)
         signs = signs_of(batch)
-        states = self._store.fields(numbers)
+        states = before.fields
         fields = [
             [
                 timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
@@ -125,7 +128,7 @@ class GroupVectors:
             for call, parts in zip(self._calls, states, strict=True)
         ]
         rows = np.ones(batch.length, np.int64) if signs is None else signs
-        counts = timeline.accumulate(np.add, self._store.counts(numbers), rows)
+        counts = timeline.accumulate(np.add, before.counts, rows)
         # Nothing has been stored up to here, so the caller can still go row by row.
         if signs is not None and not self._is_regular(counts, fields):
             return None
@@ -137,14 +140,11 @@ class GroupVectors:
             else:
                 all_results.append(call.results(parts))
                 states[number] = [part[ends] for part in parts]
-        self._store.update(numbers, counts[ends], states)
-        if not self._is_apart:
-            self.give_back()
+        self._store.update(before, counts[ends], states)
         if self._is_mini_batch:
-            keys, before, after = batch.take(groups.first_rows()), timeline.starts, ends
-        else:
-            keys, before, after = batch, timeline.after - 1, timeline.after
-        return self._changelog(keys, before, after, all_results, counts)
+            first = batch.take(groups.first_rows())
+            return self._changelog(first, timeline.starts, ends, all_results, counts)
+        return self._changelog(batch, timeline.after - 1, timeline.after, all_results, counts)
 
     def give_back(self, batch: ColumnBatch | None = None) -> None:
         """Put the groups of a batch, or all, into the table, because others read and write it."""
@@ -160,14 +160,14 @@ class GroupVectors:
         gone = counts == 0
         return not any(part[gone].any() for parts in fields for part in parts)
 
-    def _find(self, batch: ColumnBatch) -> tuple[Cell, ...] | None:
-        """Return the groups of a batch and their numbers in the store."""
+    def _find(self, batch: ColumnBatch) -> tuple[RowGroups, FoundGroups] | None:
+        """Return the groups of a batch with their states."""
         if not covers(self._calls, batch, self._retracts):
             return None
         groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
         first = batch if groups.count == batch.length else batch.take(groups.first_rows())
-        numbers = self._store.find(first)
-        return None if numbers is None else (groups, numbers)
+        found = self._store.find(first)
+        return None if found is None else (groups, found)
 
     def _changelog(
         self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[_Results], counts: Array

@@ -51,11 +51,11 @@ class EntryColumns(Mapping[Value, Value]):
 class ColumnSource(Protocol):
     """What keeps entries of a state table in place of the table: an entry is in one of the two."""
 
-    def changes(self) -> tuple[EntryColumns, list[Value]]:
-        """Return the entries that have changed since the last version, and those that are gone."""
+    def changes(self) -> Iterator[tuple[EntryColumns, list[Value]]]:
+        """Yield the entries that have changed since the last version, and those that are gone, in parts."""
 
-    def entries(self) -> EntryColumns:
-        """Return all entries, which a version is going to have."""
+    def entries(self) -> Iterator[EntryColumns]:
+        """Yield all entries, which a version is going to have, in parts."""
 
     def give_back(self) -> None:
         """Put the entries into the table, and note there which have changed."""

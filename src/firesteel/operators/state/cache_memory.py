@@ -58,6 +58,14 @@ class CacheShare:
         return max(limit - others, limit // (2 * len(shares)))
 
 
+class SpillShare(CacheShare):
+    """The share of entries that are columns, and the directory for those that have no room in it."""
+
+    def __init__(self, memory: CacheMemory, directory: str) -> None:
+        super().__init__(memory)
+        self.directory = directory
+
+
 _of_process: dict[int, CacheMemory] = {}
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR, ROCKSDB_TIMERS
 from firesteel.common.trust.pickling import pickled
-from firesteel.operators.state.cache_memory import CacheShare, approximate_size, memory_of_process
+from firesteel.operators.state.cache_memory import CacheShare, SpillShare, approximate_size, memory_of_process
 from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, ListChunks
 from firesteel.operators.state.embedded_store import LONGEST_KEY, EmbeddedStore
 from firesteel.operators.state.entries import Entry, Stored
@@ -92,9 +92,9 @@ class DiskStore:
 
     def __init__(self, configuration: dict[str, str]) -> None:
         configured = ROCKSDB_LOCAL_DIR.of(configuration)
-        directory = local_directory(configured) if configured else made_directory(temporary_directory(configuration))
-        self._memory = memory_of_process(configuration)
-        self._store = EmbeddedStore(directory, self._memory.limit // _MAPPED_PART)
+        found = local_directory(configured) if configured else made_directory(temporary_directory(configuration))
+        self._directory, self._memory = found, memory_of_process(configuration)
+        self._store = EmbeddedStore(found, self._memory.limit // _MAPPED_PART)
         self._has_timers = ROCKSDB_TIMERS.of(configuration) == "ROCKSDB"
         self._chunks = ListChunks(self._store, _TABLE.pack(_CHUNKS))
         self._made: list[MappingOnDisk] = []
@@ -112,6 +112,10 @@ class DiskStore:
         if not self._has_timers:
             return None
         return self._keep(TimersOnDisk(self._store, self._prefix(), CacheShare(self._memory)))
+
+    def spill(self) -> SpillShare:
+        """Return a new share of the memory for entries that are columns."""
+        return SpillShare(self._memory, self._directory)
 
     def _prefix(self) -> bytes:
         return _TABLE.pack(len(self._made))
@@ -322,7 +326,7 @@ class DiskDict(MappingOnDisk):
         return sum(1 for _ in self)
 
     def __bool__(self) -> bool:
-        return any(True for _ in self)
+        return bool(self._cached) or any(True for _ in self)
 
     def _encode(self, entry: object) -> tuple[bytes, bool]:
         """Return the bytes of an entry, equal for equal entries, and whether it can't be made from them."""

@@ -10,8 +10,9 @@ from itertools import chain, islice
 from operator import methodcaller
 from typing import TYPE_CHECKING
 
+from firesteel.common.encoding.entry_columns import EntryColumns
 from firesteel.common.keys.key_groups import key_group_assigner
-from firesteel.operators.state.cache_memory import approximate_size
+from firesteel.operators.state.cache_memory import SpillShare, approximate_size
 from firesteel.operators.state.descriptions import (
     DESCRIBED,
     NEXT_SUBTASK,
@@ -104,6 +105,11 @@ class KeyedStateBackend:
     def is_on_disk(self) -> bool:
         """Whether the tables are on disk."""
         return self._store is not None
+
+    @property
+    def new_spill(self) -> Callable[[], SpillShare] | None:
+        """Make a share of the memory for entries that an operator keeps as columns; None if all are in memory."""
+        return None if self._store is None else self._store.spill
 
     def table(self, name: str) -> StateTable:
         """Return the table of a state, created on first use."""
@@ -257,13 +263,14 @@ def _parts_of_columns(name: str, table: Table, is_full: bool) -> Iterator[Delta]
     source = table.source if isinstance(table, StateTable) else None
     if source is None:
         return
-    columns, gone = (source.entries(), ()) if is_full else source.changes()
-    if columns:
-        step = _chunk_like(columns.part(0, _SAMPLED))
-        for start in range(0, len(columns), step):
-            yield name, columns.part(start, min(start + step, len(columns)))
-    for start in range(0, len(gone), _CHUNK):
-        yield name, dict.fromkeys(gone[start : start + _CHUNK], DELETED)
+    parts = ((part, []) for part in source.entries()) if is_full else source.changes()
+    for columns, gone in parts:
+        if columns:
+            step = _chunk_like(columns.part(0, _SAMPLED))
+            for start in range(0, len(columns), step):
+                yield name, columns.part(start, min(start + step, len(columns)))
+        for start in range(0, len(gone), _CHUNK):
+            yield name, dict.fromkeys(gone[start : start + _CHUNK], DELETED)
 
 
 def _chunk_like(sample: Mapping[object, object]) -> int:
@@ -275,6 +282,9 @@ def _chunk_like(sample: Mapping[object, object]) -> int:
 def _lists_in_parts(deltas: Iterable[Delta]) -> Iterator[Delta]:
     """Yield the deltas of a table on disk with a delta for each part of its long lists."""
     for name, entries in deltas:
+        if isinstance(entries, EntryColumns):  # They have no lists, and would become objects here.
+            yield name, entries
+            continue
         lists = {entry: value for entry, value in entries.items() if value.__class__ is DiskList}
         yield name, {entry: value for entry, value in entries.items() if entry not in lists} if lists else entries
         for entry, stored in lists.items():

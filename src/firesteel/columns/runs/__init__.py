@@ -1,0 +1,1 @@
+"""Keyed state as sorted runs of columns, in memory or in files on the local disk."""

@@ -1,0 +1,104 @@
+"""A sorted run of entries in a file on the local disk that disappears with its process."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.runs.entries import Entries
+from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
+
+_ALIGNED = 64
+"""Where Arrow wants its buffers to begin."""
+
+
+class RunFile:
+    """Entries in chunks, each a batch in Arrow's format. Pages of the file are memory of the process when read.
+
+    Args:
+        directory: Where the file is; it has no name there, so that nothing is left behind by a process that is killed.
+        chunks: The entries, in ascending order of hashes.
+
+    Attributes:
+        chunks: The entries, with pickles instead of objects.
+
+    Raises:
+        OSError: the directory cannot be written to, or the disk is full.
+    """
+
+    def __init__(self, directory: str, chunks: Iterable[Entries]) -> None:
+        self._firsts: list[int] = []
+        self.chunks: list[Entries] = []
+        self._length = 0
+        self._keys = 0
+        self._map: mmap.mmap | None = None
+        places: list[tuple[int, int]] = []
+        schema = None
+        try:
+            with tempfile.TemporaryFile(prefix="firesteel-state-", dir=directory) as file:
+                for chunk in chunks:
+                    if len(chunk):
+                        batch = _batch_of(chunk.encoded())
+                        schema = batch.schema
+                        self._keys = len(chunk.keys)
+                        self._firsts.append(int(chunk.hashes[0]))
+                        self._length += len(chunk)
+                        file.write(bytes(-file.tell() % _ALIGNED))
+                        data = batch.serialize()
+                        places.append((file.tell(), data.size))
+                        file.write(data)
+                file.flush()
+                if schema is not None:
+                    self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            message = f"{os.strerror(error.errno or 0)}: state on disk needs more room; see {ROCKSDB_LOCAL_DIR}"
+            raise OSError(error.errno, message, directory) from None
+        whole = pa.py_buffer(self._map or b"")
+        for start, size in places:
+            found = pa.ipc.read_record_batch(whole.slice(start, size), schema)
+            self.chunks.append(self._entries(found))
+
+    def _entries(self, batch: pa.RecordBatch) -> Entries:
+        hashes, *columns = batch.columns
+        keys, values = columns[: self._keys], columns[self._keys :]
+        is_binary = pa.types.is_large_binary
+        numbers = (column if is_binary(column.type) else column.to_numpy() for column in values)
+        return Entries(hashes.to_numpy(), tuple(keys), tuple(numbers))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def size(self) -> int:
+        """Return the number of bytes of the file."""
+        return 0 if self._map is None else len(self._map)
+
+    def between(self, first: int, last: int) -> list[Entries]:
+        """Return the entries whose hashes are in a range, with both ends; objects are pickles."""
+        begin = max(bisect_left(self._firsts, first) - 1, 0)
+        return [chunk.between(first, last) for chunk in self.chunks[begin : bisect_right(self._firsts, last)]]
+
+    def parts_of(self, sought: Entries) -> Iterable[tuple[int, int, Entries]]:
+        """Yield where the keys begin and end that may be in a chunk, and the chunk."""
+        if not self.chunks:
+            return
+        ends = np.searchsorted(sought.hashes, np.array(self._firsts[1:], np.uint64)).tolist()
+        for start, end, chunk in zip([0, *ends], [*ends, len(sought)], self.chunks, strict=True):
+            if start < end:
+                yield start, end, chunk
+
+    def leave_memory(self) -> None:
+        """Let go of the pages that were read; the kernel still has them as long as nobody else needs the memory."""
+        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _batch_of(chunk: Entries) -> pa.RecordBatch:
+    columns = [pa.array(chunk.hashes), *chunk.keys]
+    columns += [column if isinstance(column, pa.Array) else pa.array(column) for column in chunk.values]
+    return pa.RecordBatch.from_arrays(columns, [str(place) for place in range(len(columns))])
