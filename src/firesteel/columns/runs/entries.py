@@ -44,10 +44,11 @@ class Entries:
     @property
     def nbytes(self) -> int:
         """About how many bytes the entries take in memory."""
-        return self.hashes.nbytes + sum(key.nbytes for key in self.keys) + sum(map(_size, self.values))
+        keys: int = sum(key.nbytes for key in self.keys)
+        return self.hashes.nbytes + keys + sum(map(_size, self.values))
 
     def take(self, places: Array) -> Entries:
-        """Return the entries at some places, which are given in ascending order of hashes."""
+        """Return the entries at some places, usually in ascending order."""
         taken = pa.array(places)
         keys = tuple(key.take(taken) for key in self.keys)
         return Entries(self.hashes[places], keys, tuple(_taken(column, places) for column in self.values))
@@ -107,28 +108,30 @@ def merged(parts: Sequence[Entries]) -> Entries:
     """Return entries as one; of those with the same key the one in the first part is kept."""
     if len(parts) == 1:
         return parts[0]
-    together = Entries(
-        np.concatenate([part.hashes for part in parts]),
-        tuple(pa.concat_arrays(columns) for columns in zip(*(part.keys for part in parts), strict=True)),
-        tuple(_concatenated(columns) for columns in zip(*(part.values for part in parts), strict=True)),
-    )
-    order = np.argsort(together.hashes, kind="stable")  # which merges what is sorted already
-    return together.take(order[_are_first(together, order)])
+    hashes = np.concatenate([part.hashes for part in parts])
+    order = np.argsort(hashes, kind="stable")  # which merges what is sorted already
+    hashes = hashes[order]
+    keys = [pa.concat_arrays(columns) for columns in zip(*(part.keys for part in parts), strict=True)]
+    is_first = _are_first(hashes, keys, order)
+    order = order[is_first]
+    values = zip(*(part.values for part in parts), strict=True)
+    # Column by column, so that only one is there twice.
+    taken = tuple(_taken(_concatenated(columns), order) for columns in values)
+    return Entries(hashes[is_first], tuple(key.take(pa.array(order)) for key in keys), taken)
 
 
-def _are_first(entries: Entries, order: Array) -> Array:
-    """Return which entries, in an order by hash, have a key that none before has."""
-    hashes = entries.hashes[order]
+def _are_first(hashes: Hashes, keys: Sequence[pa.Array], order: Array) -> Array:
+    """Return which keys, in an order by hash, are those that none before is."""
     is_first = np.ones(len(order), bool)
     again = np.flatnonzero(hashes[1:] == hashes[:-1]) + 1
     if not len(again):
         return is_first
-    is_same = _have_same_keys(entries.keys, order[again], entries.keys, order[again - 1])
+    is_same = _have_same_keys(keys, order[again], keys, order[again - 1])
     is_first[again[is_same]] = False
     if not is_same.all():
         # Two keys with the same hash: older entries of the first may come after the second.
         taken = pa.array(order)
-        groups = RowGroups([pa.array(hashes), *(key.take(taken) for key in entries.keys)], len(order))
+        groups = RowGroups([pa.array(hashes), *(key.take(taken) for key in keys)], len(order))
         is_first[:] = False
         is_first[groups.first_rows()] = True
     return is_first
@@ -143,11 +146,6 @@ def _have_same_keys(left: Sequence[pa.Array], places: Array, right: Sequence[pa.
 
 def _taken(column: Values, places: Array) -> Values:
     return column.take(pa.array(places)) if isinstance(column, pa.Array) else column[places]
-
-
-def values_at(column: Values, places: Array) -> Array:
-    """Return the numbers or objects at some places of a column."""
-    return _loaded(_taken(column, places))
 
 
 def _concatenated(columns: Sequence[Values]) -> Values:

@@ -24,6 +24,7 @@ class RunFile:
     Args:
         directory: Where the file is; it has no name there, so that nothing is left behind by a process that is killed.
         chunks: The entries, in ascending order of hashes.
+        mapped: How many bytes of the file may be memory of the process at a time.
 
     Attributes:
         chunks: The entries, with pickles instead of objects.
@@ -32,7 +33,8 @@ class RunFile:
         OSError: the directory cannot be written to, or the disk is full.
     """
 
-    def __init__(self, directory: str, chunks: Iterable[Entries]) -> None:
+    def __init__(self, directory: str, chunks: Iterable[Entries], mapped: int) -> None:
+        self._mapped = mapped
         self._firsts: list[int] = []
         self.chunks: list[Entries] = []
         self._length = 0
@@ -74,10 +76,6 @@ class RunFile:
     def __len__(self) -> int:
         return self._length
 
-    def size(self) -> int:
-        """Return the number of bytes of the file."""
-        return 0 if self._map is None else len(self._map)
-
     def between(self, first: int, last: int) -> list[Entries]:
         """Return the entries whose hashes are in a range, with both ends; objects are pickles."""
         begin = max(bisect_left(self._firsts, first) - 1, 0)
@@ -87,10 +85,15 @@ class RunFile:
         """Yield where the keys begin and end that may be in a chunk, and the chunk."""
         if not self.chunks:
             return
+        touched = 0
         ends = np.searchsorted(sought.hashes, np.array(self._firsts[1:], np.uint64)).tolist()
         for start, end, chunk in zip([0, *ends], [*ends, len(sought)], self.chunks, strict=True):
             if start < end:
                 yield start, end, chunk
+                touched += chunk.nbytes
+                if touched > self._mapped:
+                    self.leave_memory()
+                    touched = 0
 
     def leave_memory(self) -> None:
         """Let go of the pages that were read; the kernel still has them as long as nobody else needs the memory."""

@@ -13,11 +13,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from firesteel.columns.cells import Array
-from firesteel.columns.runs.entries import Entries, merged, values_at
+from firesteel.columns.runs.entries import Entries, merged
 from firesteel.columns.runs.run_file import RunFile
 
-_MERGED_AT_ONCE = 1 << 18
-"""About the number of entries of files that are merged at once."""
+_MERGED_AT_ONCE = 1 << 17
+"""About the number of entries in a part of a file, and of those that are merged at once."""
 
 _SMALL = 4096
 """Entries of a run in memory that is merged with any other: searching one more run would take longer."""
@@ -56,13 +56,17 @@ class MemoryRun:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def between(self, first: int, last: int) -> list[Entries]:
+        """Return the entries whose hashes are in a range, with both ends."""
+        return [self.entries.between(first, last)]
+
 
 class Hit(NamedTuple):
     """Some of the sought keys in a run.
 
     Attributes:
         to: Their positions among the sought ones; ascending if these are all.
-        entries: The entries of the run, or of a part of it.
+        entries: The entries of a run in memory, or a copy of some entries of a file.
         places: Their places there.
         run: The run if it is in memory.
         are_all: Whether all sought keys are here.
@@ -76,7 +80,8 @@ class Hit(NamedTuple):
 
     def values(self, column: int) -> Array:
         """Return the values of the keys in a column."""
-        return values_at(self.entries.values[column], self.places)
+        found: Array = self.entries.values[column][self.places]
+        return found
 
 
 class RunStore:
@@ -88,7 +93,7 @@ class RunStore:
     """
 
     def __init__(self, spill: Spill | None, are_needed: Callable[[Entries], Array]) -> None:
-        self._spill, self._directory = spill, "" if spill is None else spill.directory
+        self._spill = spill
         self._are_needed = are_needed
         self._memory: list[MemoryRun] = []
         self._files: list[RunFile] = []
@@ -103,7 +108,8 @@ class RunStore:
         """
         hits: list[Hit] = []
         total = len(sought)
-        for run in (*self._memory[::-1], *self._files[::-1]):
+        runs: list[MemoryRun | RunFile] = [*self._memory[::-1], *self._files[::-1]]
+        for run in runs:
             is_left = np.ones(len(sought), bool)
             for start, entries, places in _search(run, sought):
                 found = np.flatnonzero(places >= 0)
@@ -128,7 +134,6 @@ class RunStore:
         if len(rest):
             places = order[rest]
             self.insert(sought.take(rest).with_values(*(column[places] for column in columns)), True)
-        self._limit_mapped()
 
     def insert(self, entries: Entries, are_changed: bool) -> None:
         """Add entries whose keys are not in memory."""
@@ -147,7 +152,7 @@ class RunStore:
         """Begin a new version, and return what has changed since the last one, in parts."""
         if self._unsealed:
             self._spill_all()
-            changed, self._unsealed = RunFile(self._directory, _by_hash(self._unsealed)).chunks, []
+            changed, self._unsealed = self._file(_by_hash(self._unsealed)).chunks, []
             return changed
         changed = []
         for run in self._memory:
@@ -187,11 +192,11 @@ class RunStore:
         """Write the runs in memory to a file."""
         if not self._memory or self._spill is None:
             return
-        run = _merged(self._memory)
+        changed = [run.entries.where(run.are_changed) for run in self._memory if run.are_changed.any()]
+        if changed:
+            self._unsealed.append(self._file(_by_hash([MemoryRun(entries, entries.hashes) for entries in changed])))
+        self._files.append(self._file(_by_hash(self._memory)))
         self._memory, self._spill.used = [], 0
-        if run.are_changed.any():
-            self._unsealed.append(RunFile(self._directory, [run.entries.where(run.are_changed)]))
-        self._files.append(RunFile(self._directory, [run.entries]))
         first = len(self._files) - 1
         # A file has less than half as many entries as the one before, so each entry is copied a few times.
         while first and len(self._files[first - 1]) <= 2 * sum(map(len, self._files[first:])):
@@ -204,17 +209,17 @@ class RunStore:
         parts = _by_hash(files)
         if len(files) == len(self._files):
             parts = (part.where(self._are_needed(part)) for part in parts)
-        return RunFile(self._directory, parts)
+        return self._file(parts)
 
-    def _limit_mapped(self) -> None:
-        """Let go of the pages of files if they may be more than their part of the memory."""
-        if self._spill is not None and sum(map(RunFile.size, self._files)) > self._spill.allowed() // _MAPPED_PART:
-            for file in self._files:
-                file.leave_memory()
+    def _file(self, parts: Iterable[Entries]) -> RunFile:
+        assert self._spill is not None
+        return RunFile(self._spill.directory, parts, self._spill.allowed() // _MAPPED_PART)
 
 
 def _hit(to: Array, entries: Entries, places: Array, run: MemoryRun | RunFile, total: int) -> Hit:
     in_memory = run if isinstance(run, MemoryRun) else None
+    if in_memory is None:  # Pages of files do not stay in memory, so that what is there is read now.
+        entries, places = entries.take(places).decoded(), np.arange(len(places))
     if len(to) < total:
         return Hit(to, entries, places, in_memory, False)
     in_order = np.empty(total, np.int64)
@@ -238,13 +243,14 @@ def _search(run: MemoryRun | RunFile, sought: Entries) -> Iterator[tuple[int, En
             yield start, chunk, chunk.find(sought.slice(start, end))
 
 
-def _by_hash(files: Sequence[RunFile]) -> Iterator[Entries]:
-    """Yield the entries of files, the latest of which wins, by ranges of hashes."""
-    count = max(sum(map(len, files)) // _MERGED_AT_ONCE, 1)
+def _by_hash(runs: Sequence[MemoryRun | RunFile]) -> Iterator[Entries]:
+    """Yield the entries of runs, the latest of which wins, by ranges of hashes."""
+    count = max(sum(map(len, runs)) // _MERGED_AT_ONCE, 1)
     bounds = [number * 2**64 // count for number in range(count + 1)]
     for first, end in pairwise(bounds):
-        parts = [part for file in files[::-1] for part in file.between(first, end - 1)]
+        parts = [part for run in runs[::-1] for part in run.between(first, end - 1)]
         if parts:
             yield merged(parts)
-        for file in files:
-            file.leave_memory()
+        for run in runs:
+            if isinstance(run, RunFile):
+                run.leave_memory()
