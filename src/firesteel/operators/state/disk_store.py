@@ -44,6 +44,9 @@ _DROPPED_PART = 8
 _MAPPED_PART = 4
 """The part of the memory for entries that pages of the file may take beside them."""
 
+_LEAST_MAPPED = 1 << 20
+"""Bytes of the file that may be mapped however little memory there is: the file must be mapped again for less."""
+
 _BATCH = 4096
 """Entries that are read at once by those who read all."""
 
@@ -94,7 +97,7 @@ class DiskStore:
         configured = ROCKSDB_LOCAL_DIR.of(configuration)
         found = local_directory(configured) if configured else made_directory(temporary_directory(configuration))
         self._directory, self._memory = found, memory_of_process(configuration)
-        self._store = EmbeddedStore(found, self._memory.limit // _MAPPED_PART)
+        self._store = EmbeddedStore(found, max(self._memory.limit // _MAPPED_PART, _LEAST_MAPPED))
         self._has_timers = ROCKSDB_TIMERS.of(configuration) == "ROCKSDB"
         self._chunks = ListChunks(self._store, _TABLE.pack(_CHUNKS))
         self._made: list[MappingOnDisk] = []
@@ -147,7 +150,7 @@ class DiskDict(MappingOnDisk):
         super().__init__(share)
         self.chunks = chunks
         self._store, self._prefix = store, prefix
-        self._review_at = self._allowed = 0
+        self._size = self._review_at = self._allowed = self._until_review = 0
         self._absent: set[object] = set()
         self._has_rows = False
         self._cached: dict[object, object] = {}
@@ -188,7 +191,7 @@ class DiskDict(MappingOnDisk):
 
     def _keep(self, entry: object, data: bytes) -> Stored:
         if len(self._cached) >= self._review_at:
-            self.review()
+            self._make_room()
         value = self._loaded(data)
         self._cached[entry] = value = value.value if value.__class__ is _Whole else value
         self._note_loaded(entry)
@@ -205,13 +208,27 @@ class DiskDict(MappingOnDisk):
         cached = self._cached
         sampled = [*islice(cached.items(), _SAMPLED), *islice(reversed(cached.items()), _SAMPLED)]
         sizes = map(approximate_size, chain.from_iterable(sampled))
-        size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
-        self._allowed = allowed = max(self.share.allowed() // size, _FEWEST_ENTRIES)
+        self._size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
+        self._allowed = max(self.share.allowed() // self._size, _FEWEST_ENTRIES)
+        self._until_review = max(len(cached) // _DROPPED_PART, _NEW_ENTRIES)
+        self._limit()
+
+    def _make_room(self) -> None:
+        """Make room for a new entry; their sizes are looked at only now and then, as that takes longer."""
+        if self._until_review > 0:
+            self._limit()
+        else:
+            self.review()
+
+    def _limit(self) -> None:
+        """Drop the first entries if there are more than allowed."""
+        cached, allowed = self._cached, self._allowed
         if len(cached) >= allowed:
             # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
-        self.share.used = size * len(cached)
-        self._review_at = min(allowed, len(cached) + max(len(cached) // _DROPPED_PART, _NEW_ENTRIES))
+        self.share.used = self._size * len(cached)
+        self._review_at = min(allowed, len(cached) + max(self._until_review, 1))
+        self._until_review -= self._review_at - len(cached)
 
     def _drop(self, entries: list[object]) -> None:
         self._write_all(self._unwritten_of(entries))
@@ -265,7 +282,7 @@ class DiskDict(MappingOnDisk):
         if self.chunks.are_used:
             self._keep_chunks(self._cached.get(entry), value)
         if len(self._cached) >= self._review_at and entry not in self._cached:
-            self.review()
+            self._make_room()
         self._cached[entry] = value
         self._note_changed(entry)
 
