@@ -62,6 +62,7 @@ class RunFile:
             message = f"{os.strerror(error.errno or 0)}: state on disk needs more room; see {ROCKSDB_LOCAL_DIR}"
             raise OSError(error.errno, message, directory) from None
         whole = pa.py_buffer(self._map or b"")
+        self._sizes = [size for _, size in places]
         for start, size in places:
             found = pa.ipc.read_record_batch(whole.slice(start, size), schema)
             self.chunks.append(self._entries(found))
@@ -87,10 +88,10 @@ class RunFile:
             return
         touched = 0
         ends = np.searchsorted(sought.hashes, np.array(self._firsts[1:], np.uint64)).tolist()
-        for start, end, chunk in zip([0, *ends], [*ends, len(sought)], self.chunks, strict=True):
+        for start, end, size, chunk in zip([0, *ends], [*ends, len(sought)], self._sizes, self.chunks, strict=True):
             if start < end:
                 yield start, end, chunk
-                touched += chunk.nbytes
+                touched += size
                 if touched > self._mapped:
                     self.leave_memory()
                     touched = 0

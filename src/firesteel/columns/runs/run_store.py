@@ -16,7 +16,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.runs.entries import Entries, merged
 from firesteel.columns.runs.run_file import RunFile
 
-_MERGED_AT_ONCE = 1 << 17
+_MERGED_AT_ONCE = 1 << 18
 """About the number of entries in a part of a file, and of those that are merged at once."""
 
 _SMALL = 4096
