@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -26,12 +27,14 @@ from firesteel.columns.kernels.vectorized import group_calls, vector_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
+from firesteel.columns.runs import run_store
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding import encoded_entries
 from firesteel.common.encoding.program_values import program_entries
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.columns.spilling import FixedSpill
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
@@ -144,14 +147,17 @@ def saved(deltas):
 class Run:
     """A kernel in the place of a subtask."""
 
-    def __init__(self, factory, is_streaming=True, by_rows=False, deltas=()):
+    def __init__(self, factory, is_streaming=True, by_rows=False, deltas=(), new_spill=None):
         self.backend = KeyedStateBackend(None, 128)
         for delta in deltas:
             self.backend.load(program_entries(delta))
         self.changes = []
         self.kernel = factory.make()
         self.kernel.open(
-            KernelContext(is_streaming, 128, self.backend.table, self.changes.append, lambda _: None, lambda: 0)
+            KernelContext(
+                *(is_streaming, 128, self.backend.table, self.changes.append, lambda _: None, lambda: 0),
+                new_spill=new_spill,
+            )
         )
         if by_rows:
             self.kernel.go_by_rows()
@@ -297,6 +303,7 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     [call("SUM0", INT)],
     (2, 1),
     [False] * 10,
+    None,
 )
 @example(
     [[(row(INT, 0), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE), (row(INT, 9), INSERT)]],
@@ -304,6 +311,7 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     [call("STDDEV_POP", INT)],
     (2, 1),
     [False] * 10,
+    None,
 )
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
@@ -311,17 +319,22 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     st.lists(st.sampled_from(RETRACTABLE) | st.sampled_from(DISTINCT), max_size=4) | CHOSEN,
     st.sampled_from([(10_000, 1024), (2, 1)]),
     st.lists(st.booleans(), min_size=10, max_size=10),
+    st.sampled_from([None, 0, 2_000]),
 )
-def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls, least, restores):
+def test_groups_with_retractions_change_as_row_by_row(batches, keys, calls, least, restores, in_memory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(saved_rows, "LEAST", least[0])
         patch.setattr(distinct_values, "_LEAST", least[1])
-        check_groups_with_retractions(batches, keys, calls, restores)
+        patch.setattr(run_store, "_MERGED_AT_ONCE", 2)
+        patch.setattr(run_store, "_SMALL", 0)
+        check_groups_with_retractions(batches, keys, calls, restores, in_memory)
 
 
-def check_groups_with_retractions(batches, keys, calls, restores):
+def check_groups_with_retractions(batches, keys, calls, restores, in_memory):
+    """Compare the ways of a kernel, one of which has so many bytes of groups in memory; None: all."""
     factory = grouping(keys, calls, True)
-    fast, slow, versions = Run(factory), Run(factory, by_rows=True), []
+    spill = None if in_memory is None else functools.partial(FixedSpill, in_memory)
+    fast, slow, versions = Run(factory, new_spill=spill), Run(factory, by_rows=True), []
     for part, restored in zip(batches, itertools.cycle(restores), strict=False):
         batch = with_kinds(part)
         fast.kernel.process(0, batch)
@@ -330,7 +343,8 @@ def check_groups_with_retractions(batches, keys, calls, restores):
         fast.kernel.flush()
         versions += saved(fast.backend.delta())
         if restored:
-            fast = Run(factory, deltas=versions)
+            versions = saved(fast.backend.full()) if in_memory else versions
+            fast = Run(factory, deltas=versions, new_spill=spill)
         found, wanted = (
             {entry: state[0] for entry, state in run.backend.table("groups").all_items()}
             for run in (Run(factory, deltas=versions), slow)

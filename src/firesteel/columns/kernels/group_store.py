@@ -1,6 +1,6 @@
 """The states of groups as arrays, in place of the state table.
 
-Why: `docs/decisions/0063-groups-are-written-from-arrays.md` and `docs/decisions/0064-groups-on-disk-in-sorted-runs.md`.
+Why: `docs/decisions/0063-groups-are-written-from-arrays.md`.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ class GroupStore:
         entries, data = keys_of(rows, self._keys, self._max_parallelism), self._values.data
         self._values.prefetch(entries)
         taken = self._taken({entry: data[entry] for entry in entries if entry in data})
-        order = np.arange(len(taken))
-        self._runs.update(taken, order, self._runs.find(taken, order), taken.values)
+        keys, order = Entries(taken.hashes, taken.keys), np.arange(len(taken))
+        self._runs.update(keys, order, self._runs.find(keys, order), taken.values)
 
     def _taken(self, states: dict[Row, list[Cell]]) -> Entries:
         """Remove groups from the table, and return them."""

@@ -23,7 +23,7 @@ class RunFile:
 
     Args:
         directory: Where the file is; it has no name there, so that nothing is left behind by a process that is killed.
-        chunks: The entries, in ascending order of hashes.
+        chunks: The entries, in ascending order of hashes; no hash is in two of them.
         mapped: How many bytes of the file may be memory of the process at a time.
 
     Attributes:

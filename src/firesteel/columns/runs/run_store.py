@@ -1,6 +1,6 @@
 """A map of entries as sorted runs: those in memory change in place, files are written once and merged.
 
-A log-structured merge tree. Why: `docs/decisions/0064-groups-on-disk-in-sorted-runs.md`.
+A log-structured merge tree. Why: `docs/decisions/0063-groups-are-written-from-arrays.md`.
 """
 
 from __future__ import annotations
