@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,10 @@ from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, 
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
+from firesteel.common.encoding import encoded_entries
+from firesteel.common.encoding.program_values import program_entries
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.spilling import FixedSpill
 
 TTL_MS = 100
 TYPES = (parse_type("STRING"), parse_type("BIGINT"))
@@ -28,13 +32,17 @@ ARROW = [arrow_type(kind) for kind in TYPES]
 class Run:
     """A kernel with a manual clock."""
 
-    def __init__(self, factory: Any, ttl_ms: int = TTL_MS, backend: KeyedStateBackend | None = None) -> None:
+    def __init__(
+        self, factory: Any, ttl_ms: int = TTL_MS, backend: KeyedStateBackend | None = None, in_memory: int | None = None
+    ) -> None:
         self.now_ms = 1000
         self.backend = backend or KeyedStateBackend(None, 8)
         self.changes: list[tuple[int, Any]] = []
         self.kernel = factory.make()
         context = KernelContext(
-            True, 8, self.backend.table, self._take, lambda watermark: None, lambda: self.now_ms, state_ttl_ms=ttl_ms
+            *(True, 8, self.backend.table, self._take, lambda watermark: None, lambda: self.now_ms),
+            state_ttl_ms=ttl_ms,
+            new_spill=None if in_memory is None else partial(FixedSpill, in_memory),
         )
         self.kernel.open(context)
 
@@ -58,9 +66,9 @@ def sums(ttl_ms: int | None = None) -> GroupAggregateFactory:
     return GroupAggregateFactory((0,), calls, TYPES, (TYPES[0], result), False, state_ttl_ms=ttl_ms)
 
 
-@pytest.mark.parametrize("by_rows", [False, True])
-def test_a_group_without_writes_expires_after_the_time_to_live(by_rows: bool) -> None:
-    run = Run(sums())
+@pytest.mark.parametrize(("by_rows", "in_memory"), [(False, None), (False, 0), (False, 500), (True, None)])
+def test_a_group_without_writes_expires_after_the_time_to_live(by_rows: bool, in_memory: int | None) -> None:
+    run = Run(sums(), in_memory=in_memory)
     if by_rows:
         run.kernel.go_by_rows()
     assert run.give(("a", 1)) == [(INSERT, ("a", 1))]
@@ -87,8 +95,41 @@ def test_the_time_to_live_of_a_hint_replaces_that_of_the_job(by_rows: bool) -> N
     assert without_job.give(("a", 2), after_ms=TTL_MS) == [(INSERT, ("a", 2))]
 
 
-def test_keys_that_never_come_back_are_removed() -> None:
-    run = Run(sums())
+def versions(run: Run, is_full: bool) -> list[bytes]:
+    run.kernel.flush()
+    return [encoded_entries(*delta) for delta in (run.backend.full() if is_full else run.backend.delta())]
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+@pytest.mark.parametrize("is_full", [False, True])
+@pytest.mark.parametrize("ttl_ms", [TTL_MS, 3 * TTL_MS, 0])
+def test_groups_are_restored_with_the_times_of_their_writes(in_memory: int | None, is_full: bool, ttl_ms: int) -> None:
+    """A longer time to live, or none, counts for all groups."""
+    before = Run(sums(), in_memory=in_memory)
+    before.give(("a", 1), ("b", 1))
+    before.give(("b", 2), after_ms=60)
+    backend = KeyedStateBackend(None, 8)
+    for part in versions(before, is_full):
+        backend.load(program_entries(part))
+    run = Run(sums(), ttl_ms, backend, in_memory)
+    run.now_ms = before.now_ms
+    (_, a), (_, b) = (run.give((key, 4), after_ms=after)[-1] for key, after in (("a", 60), ("b", 0)))
+    assert (a, b) == (("a", 4 if ttl_ms == TTL_MS else 5), ("b", 7))
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+def test_a_group_keeps_its_time_where_it_goes_to_the_table_and_back(in_memory: int | None) -> None:
+    run = Run(sums(), in_memory=in_memory)
+    run.give(("a", 1))
+    run.kernel._vectors.give_back(batch_of([("a", 0), ("b", 0)], ARROW))
+    assert run.give(("a", 2), after_ms=TTL_MS - 1)[-1] == (UPDATE_AFTER, ("a", 3))
+    run.kernel._vectors.give_back(batch_of([("a", 0)], ARROW))
+    assert run.give(("a", 4), after_ms=TTL_MS) == [(INSERT, ("a", 4))]
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+def test_keys_that_never_come_back_are_removed(in_memory: int | None) -> None:
+    run = Run(sums(), in_memory=in_memory)
     for number in range(1000):
         run.give((f"key {number}", 1), after_ms=10)
     assert run.entries() < 2 * 40  # a value and a time for each of the last ten keys, and for those not visited yet
