@@ -179,7 +179,7 @@ def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: Win
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")
     types = [argument.type for argument in arguments]
-    check_arguments(function, types, None)
+    check_arguments(function, arguments, None)
     try:
         may_be_empty = any(_is_bounded(bound) for bound in (spec.preceding, spec.following))
         return aggregate.resolve(types, True, filtered or may_be_empty)
