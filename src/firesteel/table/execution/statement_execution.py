@@ -54,7 +54,7 @@ class StatementExecutor(Executor):
         self._inserts = InsertPlanner(planner, catalogs, is_streaming)
         self.ddl = DdlExecutor(planner, catalogs, modules)
         self._alter = AlterExecutor(planner, catalogs)
-        self.plans = PlanExecutor(planner, catalogs, config, self._inserts, self.run_inserts)
+        self.plans = PlanExecutor(planner, catalogs, config, self._inserts, self._check_inserts, self.run_inserts)
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
@@ -113,6 +113,10 @@ class StatementExecutor(Executor):
         if self._config.get_configuration().get(TABLE_DML_SYNC):
             result.wait()
         return result
+
+    def _check_inserts(self, inserts: list[PlannedInsert]) -> None:
+        nodes = [insert.node for insert in inserts]
+        self._planner.check(nodes, self._with_sinks(inserts), self._job_name(inserts))
 
     def attach_inserts(self, inserts: list[PlannedInsert]) -> None:
         """Add the inserts to the program of the execution environment."""
