@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.common.cases import method_case
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
-from firesteel.common.options.table_options import TABLE_DML_SYNC
+from firesteel.common.options.table_options import TABLE_COLUMN_WIDTH, TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import ObjectPath
@@ -84,7 +84,8 @@ class StatementExecutor(Executor):
         """
         job_client, rows = self._planner.collect(node, exact)
         style = PrintStyle.CHANGES if self._is_streaming else PrintStyle.WIDTHS_OF_TYPES
-        return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
+        width = self._config.get_configuration().get(TABLE_COLUMN_WIDTH)
+        return TableResult(node.row_type, rows, job_client, style=style, is_query=True, most_width=width)
 
     def _query(self, statement: s.Query) -> TableResult:
         return self.collect(self._planner.resolve(statement.query))
