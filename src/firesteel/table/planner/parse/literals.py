@@ -6,13 +6,15 @@ import datetime
 import re
 
 from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
+from firesteel.columns.functions.time_differences import DAYS, MONTHS
 from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.token_reader import TokenReader
-from firesteel.table.syntax.unresolved import Lit
+from firesteel.table.syntax.unresolved import Apply, Lit, Unresolved
 
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _MILLISECONDS = {"WEEK": 604_800_000, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000}
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_PAIR = 2
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -63,10 +65,7 @@ def interval_literal(reader: TokenReader) -> Lit:
     sign = -1 if reader.accept("-") else 1
     token = reader.next()
     text = token.text
-    unit = _unit(reader)
-    last = unit
-    if reader.accept("TO"):
-        last = _unit(reader)
+    unit, last = _units(reader)
     value = _interval(text.strip(), unit, last)
     if value is None:
         at = reader.position(token)
@@ -80,6 +79,33 @@ def interval_literal(reader: TokenReader) -> Lit:
     return Lit(
         datetime.timedelta(milliseconds=sign * value), DayTimeIntervalType(_resolution(unit, last), nullable=False)
     )
+
+
+def at_unit(reader: TokenReader) -> bool:
+    """Return whether the unit of an interval follows."""
+    return reader.token.kind == "word" and reader.token.upper in _UNITS
+
+
+def interval_of(reader: TokenReader, difference: Unresolved) -> Apply:
+    """Take the units behind `(a - b)`, and return the difference as an interval.
+
+    Raises:
+        SqlParserError: something else is in the brackets.
+    """
+    at = reader.position()
+    unit, _ = _units(reader)
+    if not (isinstance(difference, Apply) and difference.function == "-" and len(difference.operands) == _PAIR):
+        raise SqlParserError(
+            f"SQL parse failed. Illegal expression before {unit} at line {at.line}, column {at.column}. Was expecting "
+            '"(DATETIME - DATETIME) INTERVALQUALIFIER"'
+        )
+    return Apply(MONTHS if unit in _MONTHS else DAYS, difference.operands, position=difference.position)
+
+
+def _units(reader: TokenReader) -> tuple[str, str]:
+    """Take the first and the last unit of an interval, such as `DAY TO SECOND`."""
+    unit = _unit(reader)
+    return unit, _unit(reader) if reader.accept("TO") else unit
 
 
 def _unit(reader: TokenReader) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from firesteel.columns.column_types import DecimalType
 from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.parse.literals import interval_literal, time_literal
+from firesteel.table.planner.parse.literals import at_unit, interval_literal, interval_of, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
 from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import (
@@ -243,7 +243,9 @@ class ExpressionParser(SpecialCalls):
             return Subquery("SCALAR", query)
         items = self.comma_list(self.expression)
         self.expect(")")
-        return items[0] if len(items) == 1 else Apply("ROW", items, position=position)
+        if len(items) > 1:
+            return Apply("ROW", items, position=position)
+        return interval_of(self, items[0]) if at_unit(self) else items[0]
 
     def at_query(self) -> bool:
         """Return whether a query follows, also in further parentheses."""

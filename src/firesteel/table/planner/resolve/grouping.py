@@ -28,7 +28,7 @@ from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.group_windows import group_window_of
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, typed, where
 from firesteel.table.planner.resolve.subqueries import Subqueries
 from firesteel.table.planner.resolve.unresolved_tools import (
     group_window,
@@ -123,7 +123,7 @@ class GroupedSelect:
             self._sets = [frozenset().union(*parts) for parts in product(*sets)]
 
     def _key(self, item: Unresolved) -> int:
-        rex = self._inputs.resolve(item)
+        rex = typed(self._inputs.resolve(item))
         # `GROUP BY a, a` has one key, and so do grouping sets that name a column twice.
         if rex not in self._keys:
             self._keys.append(rex)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from firesteel.columns.cast_rules import has_null_type
 from firesteel.columns.column_types import CharType, DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
@@ -127,6 +128,17 @@ def illegal_null(place: str) -> ValidationException:
     return ValidationException(
         f"SQL validation failed. {place}Illegal use of 'NULL'; give it a type, as in CAST(NULL AS INT)"
     )
+
+
+def typed(rex: Rex) -> Rex:
+    """Return a value of a row, which needs a type.
+
+    Raises:
+        ValidationException: it is NULL without a type, or has one in it.
+    """
+    if has_null_type(rex.type):
+        raise illegal_null("")
+    return rex
 
 
 def _is_suffix(qualifier: tuple[str, ...], full: tuple[str, ...]) -> bool:
