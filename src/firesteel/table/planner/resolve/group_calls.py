@@ -85,6 +85,11 @@ def group_call(inputs: ExpressionResolver, call: Apply, has_groups: bool) -> Gro
         arguments = tuple(rex for _, rex in inputs.scope.star())
     elif stars:
         arguments = ()
+    elif function == "COUNT" and not call.operands:
+        raise ValidationException(
+            f"SQL validation failed. {where(call.position)}Invalid number of arguments to function 'COUNT'. Was "
+            "expecting 1 arguments"
+        )
     else:
         arguments = tuple(inputs.resolve(o) for o in call.operands if not _is_option(o))
     condition = None if call.condition is None else inputs.resolve(call.condition)

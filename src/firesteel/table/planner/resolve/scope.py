@@ -93,7 +93,16 @@ class Scope:
                 )
             if matches:
                 return _with_fields(matches[0].rex, fields, ref)
-        return None
+        return self._nested(ref)
+
+    def _nested(self, ref: Ref) -> Rex | None:
+        """Return the field of a row that a name means that no column has."""
+        qualifier, name = ref.path[:-1], ref.path[-1]
+        rows = [c.rex for c in self.columns if isinstance(c.rex.type, RowType) and _is_suffix(qualifier, c.qualifier)]
+        found = [rex for rex in rows if isinstance(rex.type, RowType) and name in rex.type.names]
+        if len(found) > 1:
+            raise ValidationException(f"SQL validation failed. {where(ref.position)}Column '{name}' is ambiguous")
+        return _with_fields(found[0], (name,), ref) if found else None
 
     def star(self, qualifier: tuple[str, ...] = ()) -> list[tuple[str, Rex]]:
         """Return names and values of `*` or `t.*`.
