@@ -106,7 +106,6 @@ def type_of(t_env, expression):
         ("INTERVAL '1' DAY", "INTERVAL SECOND(3) NOT NULL"),
         ("INTERVAL '1-2' YEAR TO MONTH", "INTERVAL MONTH NOT NULL"),
         ("TIMESTAMPADD(HOUR, 1, `day`)", "TIMESTAMP(6)"),
-        ("TIMESTAMPADD(MICROSECOND, 1, nts)", "TIMESTAMP(6) NOT NULL"),
         ("TIMESTAMPADD(SECOND, 1, nts)", "TIMESTAMP(3) NOT NULL"),
     ],
 )

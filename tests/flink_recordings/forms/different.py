@@ -39,6 +39,9 @@ MORE = {
         f"{_OVER} RANGE CURRENT ROW) FROM s",
         f"{_OVER} RANGE BETWEEN CURRENT ROW AND CURRENT ROW) FROM s",
     ],
+    "Rows that change may be ordered by several columns, as in BATCH mode.": [
+        "SELECT SUM(n) OVER (PARTITION BY a ORDER BY n, d) FROM s",
+    ],
     "Several windows in one SELECT.": [
         f"{_OVER}), SUM(n) OVER (PARTITION BY b ORDER BY ts) FROM s",
         f"{_OVER}), SUM(n) OVER (PARTITION BY a ORDER BY ts ROWS 2 PRECEDING) FROM s",

@@ -79,7 +79,7 @@ def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
             "OVER windows' ordering in stream mode must be defined on a time attribute, unless all windows of the "
             "SELECT are ordered by other columns and begin with UNBOUNDED PRECEDING."
         )
-    if len(group.order) > 1:
+    if len(group.order) > 1 and is_time(_type_of(node.input, group.order[0])):
         raise TableException("The window can only be ordered by a single time column.")
     if group.order[0].descending:
         raise TableException("OVER windows' ordering in stream mode must be ascending")
