@@ -75,14 +75,14 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 
 # $(SHARD), such as 2/3, keeps a part of the test modules: continuous integration runs the parts on machines of their own.
 WITHOUT_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
-WITH_SPARK = $(BIN)/python -m pytest -rs -m spark $(if $(SHARD),--shard $(SHARD))
+WITH_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m spark $(if $(SHARD),--shard $(SHARD))
 SIMULATION = $(BIN)/python -m pytest -q --timeout 5000 tests/simulation  # a test runs all seeds
 SERVERS = zookeeper chromium databases namespaces prometheus
 
 test: $(STAMP) $(SERVERS)  ## run all tests, the fast ones first
 	@echo "Tests that need no JVM, in two processes ..."
 	@$(WITHOUT_SPARK)
-	@echo "Tests with Spark and with clusters of processes, one after the other, and the simulation in the time they leave ..."
+	@echo "Tests with Spark and with clusters of processes, in two processes, and the simulation in the time they leave ..."
 	@nice -n 19 $(MAKE) --no-print-directory simulation > .beside.log 2>&1 & beside=$$!; \
 		trap "kill $$beside 2> /dev/null" INT TERM; \
 		$(WITH_SPARK); spark=$$?; \
@@ -177,6 +177,7 @@ recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new o
 	@$(PYFLINK) tests/flink_recordings/large/record.py
 	@$(PYFLINK) tests/flink_recordings/values/record.py
 	@$(PYFLINK) tests/flink_recordings/words/record.py
+	@$(PYFLINK) tests/flink_recordings/forms/record.py
 	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/flink_recordings/test_large.py
 
 tpcds: $(STAMP)  ## compare all queries of TPC-DS, their variants and the same ones over other rows with DuckDB

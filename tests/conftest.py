@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 settings.register_profile("firesteel", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("firesteel")
 
+# Tests kill processes, not machines: what a process wrote outlives it without a sync, which takes milliseconds each.
+os.fsync = lambda descriptor: None
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of continuous integration that splits the tests over machines."""

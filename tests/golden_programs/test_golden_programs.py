@@ -85,10 +85,10 @@ def test_slots_that_die_in_every_stage_change_nothing(name: str, tmp_path: Path)
     second.mkdir()
     # The machine's clock would end a window of processing time in one run and not in the other.
     with ManualClock() as clock:
-        base = run(name, first, 2, batch_elements=40, clock=clock)
+        base = run(name, first, 2, batch_elements=100, clock=clock)
     faults = [
         Fault(b, stage, slot, 1) for b in range(base.batches) for stage in range(base.stages) for slot in range(3)
     ]
     with ManualClock() as clock:
-        result = run(name, second, 2, batch_elements=40, faults=faults, clock=clock)
+        result = run(name, second, 2, batch_elements=100, faults=faults, clock=clock)
     assert outcome(result, second) == outcome(base, first)

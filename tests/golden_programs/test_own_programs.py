@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -73,10 +74,10 @@ def test_results_do_not_depend_on_chaining(name: str, mode: str) -> None:
 def test_slots_that_die_in_each_stage_change_nothing(name: str, after_rows: int) -> None:
     program = load(name)
     shape = run(program, "STREAMING", 2, batch_elements=2)
-    for stage in range(shape.stages):
-        faults = [Fault(batch, stage, slot, after_rows) for batch in range(shape.batches) for slot in (0, 1)]
-        result = run(program, "STREAMING", 2, batch_elements=2, faults=faults)
-        assert sorted_lines(result) == expected(program, "STREAMING")
+    places = product(range(shape.batches), range(shape.stages), (0, 1))
+    faults = [Fault(batch, stage, slot, after_rows) for batch, stage, slot in places]
+    result = run(program, "STREAMING", 2, batch_elements=2, faults=faults)
+    assert sorted_lines(result) == expected(program, "STREAMING")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -125,7 +125,10 @@ def test_tasks_that_wait_for_a_batch_end_when_it_is_closed(context: Any) -> None
         time.sleep(0.05)
 
 
-def test_a_jvm_that_is_gone_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_jvm_that_is_gone_leaves_no_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tmp_path = tmp_path_factory.mktemp("gone")  # a socket is below it, whose path must not be long
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with pytest.raises(AttributeError):

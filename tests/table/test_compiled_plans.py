@@ -27,7 +27,8 @@ NODES = (
     "SELECT k FROM s WHERE v NOT IN (SELECT v FROM r)",
     "SELECT CAST(NULL AS INT), 1.5, 1.5E0, X'0102', 'it''s', DATE '2024-01-31', TIME '10:00:00', "
     "TIMESTAMP '2024-01-31 10:00:00.123', INTERVAL '3' DAY, INTERVAL '2' MONTH, ARRAY[1, 2], ROW('a', 1), MAP['a', 1]",
-    "SELECT * FROM (VALUES (1, 'a', DATE '2024-01-31', 1.50), (2, NULL, NULL, NULL)) AS x (a, b, c, d)",
+    "SELECT * FROM (VALUES (1, 'a', DATE '2024-01-31', 1.50), (2, CAST(NULL AS STRING), "
+    "CAST(NULL AS DATE), CAST(NULL AS DECIMAL(3, 2)))) AS x (a, b, c, d)",
     "SELECT plus_one(v), t FROM s",
     "SELECT * FROM s /*+ OPTIONS('rows-per-second' = '7') */",
 )

@@ -3,15 +3,18 @@ import re
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.connectors.formats.json import table as json_format
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.table_options import Options
+from firesteel.table import DataTypes
 from firesteel.table.errors import ValidationException
 
 
@@ -289,3 +292,32 @@ def test_debezium_messages_are_changes():
     assert found.encode(batch)[3] == b'{"before":{"id":1,"n":"b"},"after":null,"op":"d"}'
     with pytest.raises(ValueError, match="REPLICA IDENTITY"):
         found.decode_messages([b'{"before":null,"after":null,"op":"d"}'])
+
+
+def test_parquet_is_written_as_its_options_say(tmp_path):
+    columns = Columns(("s",), (DataTypes.STRING(),))
+    batch = ColumnBatch((pa.array(["same"] * 5000),), 5000)
+    found = {}
+    for name, options in {
+        "default": {},
+        "other": {"compression": "GZIP", "enable.dictionary": "false", "page.size": "1000"},
+    }.items():
+        with (tmp_path / name).open("wb") as file:
+            make_format("parquet", columns, Options(options, "parquet"), "files").write_file(file, [batch])
+        column = pyarrow.parquet.read_metadata(tmp_path / name).row_group(0).column(0)
+        found[name] = (column.compression, column.has_dictionary_page)
+    assert found == {"default": ("SNAPPY", True), "other": ("GZIP", False)}
+    assert (tmp_path / "default").stat().st_size < (tmp_path / "other").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"utc-timezone": "false"}, "Invalid value for option 'utc-timezone' of 'parquet': expected one of true"),
+        ({"compression": "lzo"}, "'compression' of 'parquet'"),
+        ({"block.size": "1"}, "Unsupported options:\n\nblock.size"),
+    ],
+)
+def test_other_options_of_parquet_are_refused(options, message):
+    with pytest.raises(ValidationException, match=re.escape(message)):
+        make_format("parquet", Columns(("s",), (DataTypes.STRING(),)), Options(options, "parquet"), "files")

@@ -52,6 +52,9 @@ def test_rows_go_to_a_topic_and_come_back_with_metadata(broker):
     t_env.execute_sql("INSERT INTO t VALUES (1, 'a'), (2, CAST(NULL AS STRING))").wait()
     assert broker.values(topic) == ['{"id":1,"name":"a"}', '{"id":2,"name":null}']
     assert changes(t_env.execute_sql("SELECT o, name, id FROM t")) == [("+I", 0, "a", 1), ("+I", 1, None, 2)]
+    bounds = {"scan.bounded.mode": "specific-offsets", "scan.bounded.specific-offsets": "partition:0,offset:1"}
+    create(t_env, broker, "first", "id INT", topic=topic, format="json", **bounds)
+    assert changes(t_env.execute_sql("SELECT id FROM `first`")) == [("+I", 1)]
 
 
 @pytest.mark.spark

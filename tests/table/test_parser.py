@@ -61,7 +61,7 @@ def test_special_calls_become_plain_ones():
     assert parse_expression("CASE a WHEN 1 THEN 'x' END").operands[-1] == Lit(None)
     assert isinstance(parse_expression("COUNT(*) OVER (PARTITION BY a ORDER BY b DESC)"), OverCall)
     assert isinstance(parse_expression("EXISTS (SELECT 1)"), Subquery)
-    assert parse_expression("LISTAGG(DISTINCT x, ',') WITHIN GROUP (ORDER BY y)").distinct
+    assert parse_expression("COLLECT(DISTINCT x) WITHIN GROUP (ORDER BY y)").distinct
 
 
 def parse_position(column):

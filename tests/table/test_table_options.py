@@ -141,3 +141,10 @@ def test_equal_parts_of_a_plan_run_once_or_twice(key: str) -> None:
         plan = t_env.explain_sql("SELECT * FROM t UNION ALL SELECT * FROM t", ExplainDetail.JSON_EXECUTION_PLAN)
         scans.append(plan.split("== Physical Execution Plan ==")[1].count("TableSourceScan"))
     assert scans[0] < scans[1]
+
+
+@pytest.mark.spark
+def test_printed_columns_are_as_wide_as_the_option_says(capsys: pytest.CaptureFixture[str]) -> None:
+    t_env = environment(**{"table.display.max-column-width": "10"})[1]
+    t_env.execute_sql("SELECT 'abcdefghijk' AS w, 1 AS n").print()
+    assert "| +I | abcdefg... |           1 |" in capsys.readouterr().out.splitlines()

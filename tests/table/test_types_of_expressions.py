@@ -106,7 +106,6 @@ def type_of(t_env, expression):
         ("INTERVAL '1' DAY", "INTERVAL SECOND(3) NOT NULL"),
         ("INTERVAL '1-2' YEAR TO MONTH", "INTERVAL MONTH NOT NULL"),
         ("TIMESTAMPADD(HOUR, 1, `day`)", "TIMESTAMP(6)"),
-        ("TIMESTAMPADD(MICROSECOND, 1, nts)", "TIMESTAMP(6) NOT NULL"),
         ("TIMESTAMPADD(SECOND, 1, nts)", "TIMESTAMP(3) NOT NULL"),
     ],
 )
@@ -130,6 +129,47 @@ def test_texts_do_not_equal_numbers(source, expression, first, second):
 def test_an_array_is_in_no_list_of_texts(source):
     with pytest.raises(ValidationException, match="Cannot apply 'IN' to arguments"):
         type_of(source, "ARRAY[i] IN (s)")
+
+
+@pytest.mark.parametrize("over", ["", " OVER (ORDER BY PROCTIME())"])
+@pytest.mark.parametrize(
+    ("delimiter", "needed"),
+    [
+        ("n", "be a literal"),
+        ("'-' || '+'", "be a literal"),
+        ("CAST('-' AS STRING)", "be a literal"),
+        ("CAST(NULL AS STRING)", "not be NULL"),
+    ],
+)
+def test_the_delimiter_of_listagg_is_a_literal(source, delimiter, needed, over):
+    assert type_of(source, f"LISTAGG(s, '-'){over}") == "STRING"
+    with pytest.raises(ValidationException, match=f"Argument to function 'LISTAGG' must {needed}"):
+        type_of(source, f"LISTAGG(s, {delimiter}){over}")
+
+
+@pytest.mark.parametrize(
+    ("percentage", "error"),
+    [
+        ("d", "Cannot apply 'PERCENTILE'"),
+        ("ARRAY[0.5, d]", "Cannot apply 'PERCENTILE'"),
+        ("1.5", "between 0 and 1, found 1.5"),
+        ("-0.5", "between 0 and 1, found -0.5"),
+    ],
+)
+def test_a_percentage_is_a_number_that_is_not_null(source, percentage, error):
+    for allowed in ("0.5", "1", "CAST(0.5 AS DOUBLE)", "0.25 + 0.25", "ARRAY[0.5, 1]"):
+        assert "DOUBLE" in type_of(source, f"PERCENTILE(i, {allowed})")
+    with pytest.raises(ValidationException, match=error):
+        type_of(source, f"PERCENTILE(i, {percentage})")
+
+
+@pytest.mark.parametrize(("name", "argument"), [("LAST", "A.i"), ("PREV", "i"), ("FIRST", "-1"), ("NEXT", "1.5")])
+def test_navigation_in_a_pattern_goes_a_constant_number_of_rows(source, name, argument):
+    pattern = "SELECT x FROM (SELECT *, PROCTIME() AS p FROM src) MATCH_RECOGNIZE (PARTITION BY s ORDER BY p "
+    pattern += f"MEASURES {name}(A.i, {{}}) AS x PATTERN (A B) DEFINE B AS B.i > 1)"
+    source.sql_query(pattern.format(1))
+    with pytest.raises(ValidationException, match=f"{name} goes a constant number of rows"):
+        source.sql_query(pattern.format(argument))
 
 
 @pytest.mark.parametrize("name", ["ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_POSITION", "ARRAY_REMOVE", "ARRAY_CONTAINS"])

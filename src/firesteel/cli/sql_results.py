@@ -11,18 +11,19 @@ from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 
 
-def show_query(result: TableResult, is_streaming: bool) -> None:
+def show_query(result: TableResult, is_streaming: bool, most_width: int) -> None:
     """Print the rows of a query; an interrupt cancels its job.
 
     Args:
         result: The running query.
         is_streaming: Whether changes are printed as they arrive, and not the whole result at its end.
+        most_width: The limit of the widths of columns, see `print_rows`.
     """
     row_type = row_type_of(result)
     started = time.monotonic()
     with result.collect() as rows:
         if is_streaming:
-            print_rows(rows, row_type, PrintStyle.CHANGES, sys.stdout, _received)
+            print_rows(rows, row_type, PrintStyle.CHANGES, sys.stdout, _received, most_width)
         else:
             print_rows(
                 rows,
@@ -30,6 +31,7 @@ def show_query(result: TableResult, is_streaming: bool) -> None:
                 PrintStyle.WIDTHS_OF_DATA,
                 sys.stdout,
                 lambda count: f"{rows_in_set(count)} ({time.monotonic() - started:.2f} seconds)",
+                most_width,
             )
 
 

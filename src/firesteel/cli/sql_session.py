@@ -13,7 +13,7 @@ from firesteel.client import EmbeddedJobClient, set_progress_reporter
 from firesteel.client.progress_view import make_reporter
 from firesteel.common.configuration import set_default_options
 from firesteel.common.options.known_options import FREE_PREFIXES, doubt_about, known_options
-from firesteel.common.options.table_options import SQL_CLIENT_MAX_ROWS, SQL_CLIENT_RESULT_MODE
+from firesteel.common.options.table_options import SQL_CLIENT_MAX_ROWS, SQL_CLIENT_RESULT_MODE, TABLE_COLUMN_WIDTH
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError, InvalidProgramError
 from firesteel.gateway.session_context import SessionContext
@@ -125,7 +125,7 @@ class SqlSession:
         if self._output != "text":
             write_result(result, self._output, has_kinds=self._context.is_streaming)
         elif mode == "tableau":
-            show_query(result, self._context.is_streaming)
+            show_query(result, self._context.is_streaming, self._context.get(TABLE_COLUMN_WIDTH))
         else:
             from firesteel.cli.result_screen import show_screen  # late import: Windows has no such terminals
 

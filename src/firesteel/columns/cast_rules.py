@@ -74,6 +74,13 @@ def can_cast_implicitly(source: t.DataType, target: t.DataType) -> bool:
     return _castable(source, target, _IMPLICIT)
 
 
+def has_null_type(data_type: t.DataType) -> bool:
+    """Return whether a type is that of NULL, or one of its parts is."""
+    if isinstance(data_type, _CONSTRUCTED):
+        return any(map(has_null_type, _children(data_type)))
+    return isinstance(data_type, t.NullType)
+
+
 def _castable(source: t.DataType, target: t.DataType, rules: dict[type[t.DataType], _Types]) -> bool:
     if isinstance(source, t.NullType) or source.same_as(target):
         return True

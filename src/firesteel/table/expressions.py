@@ -105,6 +105,9 @@ def lit(v: object, data_type: DataType | None = None) -> Expression[Any]:
         v: A Python value.
         data_type: The type of the constant; by default derived from the value.
 
+    Raises:
+        ValidationException: the value is None and has no type.
+
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
         >>> table = table_env.from_elements([(1,)], ["n"]).select((col("n") + lit(2)).alias("sum"))
@@ -112,6 +115,10 @@ def lit(v: object, data_type: DataType | None = None) -> Expression[Any]:
         >>> run_local(env).elements
         [Row(sum=3)]
     """
+    if v is None and data_type is None:
+        raise ValidationException(
+            "Cannot derive a data type for value 'null'. The data type must be specified explicitly."
+        )
     return Expression(Lit(v, data_type))
 
 

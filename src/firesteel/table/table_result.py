@@ -12,7 +12,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.html_table import html_table
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import PrintStyle, print_rows
+from firesteel.table.environment.print_style import MOST_WIDTH, PrintStyle, print_rows
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.table_schema import TableSchema
@@ -82,6 +82,7 @@ class TableResult:
         job_client: The client of the job, or None.
         kind: A `ResultKind`.
         style: The style in which `print` shows the rows.
+        most_width: The limit of widths that `print` has, see `print_rows`.
 
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
@@ -103,6 +104,7 @@ class TableResult:
         kind: int = ResultKind.SUCCESS_WITH_CONTENT,
         style: PrintStyle = PrintStyle.WIDTHS_OF_DATA,
         is_query: bool = False,
+        most_width: int = MOST_WIDTH,
     ) -> None:
         self._row_type = row_type
         self._rows = rows
@@ -110,6 +112,7 @@ class TableResult:
         self._kind = kind
         self._style = style
         self._is_query = is_query
+        self._most_width = most_width
 
     def get_job_client(self) -> JobClient | None:
         """Return the client of the job, or None if the statement started no job."""
@@ -179,7 +182,7 @@ class TableResult:
         In streaming mode a column `op` shows the row kind, and rows are printed as they arrive.
         """
         with CloseableIterator(self._rows) as rows:
-            print_rows(rows, self._row_type, self._style, sys.stdout)
+            print_rows(rows, self._row_type, self._style, sys.stdout, most_width=self._most_width)
 
 
 def ok() -> TableResult:

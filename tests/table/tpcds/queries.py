@@ -21,6 +21,9 @@ FOR_BOTH: tuple[Rewrite, ...] = (
     (r"(?i)\byear\b(?!\()", "year_"),
     (r"c_last_review_date\b", "c_last_review_date_sk"),
     (r"(?i)INTERVAL (\d+) days", r"INTERVAL '\1' DAY"),
+    # In Flink each NULL has a type.
+    (r"(?i)((?:,|select)\s+)null(\s+(?:as\s+)?(?:i_(?!item)\w+_id|d_\w+)\b)", r"\1CAST(NULL AS INT)\2"),
+    (r"(?i)((?:,|select)\s+)null(\s+(?:as\s+)?[a-z]\w*)", r"\1CAST(NULL AS VARCHAR)\2"),
     # An average of integers is an integer in Flink.
     (
         r"(?i)\b(avg|stddev_samp)\(((?:\w+\.)?(?:\w*quantity\w*|\w*_cnt|\w*_count|agg1))\)",

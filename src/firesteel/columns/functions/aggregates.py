@@ -105,7 +105,8 @@ def _string(types: Types) -> t.DataType | None:
 
 
 def _percentile(types: Types) -> t.DataType | None:
-    if not isinstance(types[0], t.NumericType):
+    percentage = types[1].element_type if isinstance(types[1], t.ArrayType) else types[1]
+    if not isinstance(types[0], t.NumericType) or types[1].is_nullable or percentage.is_nullable:
         return None
     return t.ArrayType(t.DoubleType()) if isinstance(types[1], t.ArrayType) else t.DoubleType()
 
@@ -192,7 +193,14 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
     ("VAR_SAMP", _ONE, _numeric(avg_type), _variance(True, False), True, _NUMERIC),
     ("APPROX_COUNT_DISTINCT", _ONE, _count, _always(values.CountDistinct), False, _ANY),
     ("SINGLE_VALUE", _ONE, _first, _always(acc.SingleValue), True, _ANY),
-    ("PERCENTILE", range(2, 4), _percentile, _always(values.Percentile), False, "PERCENTILE(<NUMERIC>, <NUMERIC>)"),
+    (
+        "PERCENTILE",
+        range(2, 4),
+        _percentile,
+        _always(values.Percentile),
+        False,
+        "PERCENTILE(<NUMERIC>, <NUMERIC NOT NULL>)",
+    ),
 )
 
 

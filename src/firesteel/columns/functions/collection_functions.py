@@ -104,7 +104,7 @@ def _resolve_item(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("ITEM", len(types), "2")
     container: object = types[0]
-    if isinstance(container, t.ArrayType) and isinstance(types[1], t.IntegralType):
+    if isinstance(container, t.ArrayType) and isinstance(types[1], t.IntType):
         if isinstance(operands[1], Literal) and operands[1].value is not None and operands[1].value < 1:
             raise FunctionError(f"Array element access needs an index starting at 1 but was {operands[1].value}.")
         return list(types), container.element_type.nullable()

@@ -14,6 +14,7 @@ from firesteel.columns.functions.function import Bind, CallSite, Function, Kerne
 from firesteel.columns.functions.function_errors import cannot_apply
 from firesteel.columns.functions.signatures import STRING, signature
 from firesteel.columns.functions.time_zones import local_datetime
+from firesteel.columns.rex import Literal
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import UTC
@@ -66,6 +67,12 @@ def _bind_watermark(call: CallSite) -> Kernel:
     return kernel
 
 
+def _resolve_typeof(types: Types, operands: Operands) -> Resolved:
+    if len(types) == 2 and not (isinstance(operands[1], Literal) and isinstance(operands[1].value, bool)):
+        raise cannot_apply("TYPEOF", types, "TYPEOF(<ANY>)", "TYPEOF(<ANY>, <BOOLEAN LITERAL>)")
+    return signature("TYPEOF", STRING, "ANY", "BOOLEAN", optional=1, nullable=True)(types, operands)
+
+
 def _bind_typeof(call: CallSite) -> Kernel:
 
     text = type_text(call.types[0])
@@ -87,5 +94,5 @@ FUNCTIONS = [
     _current("LOCALTIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
     Function("CURRENT_DATABASE", signature("CURRENT_DATABASE", STRING), _scalar(lambda context: context.database)),
     Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark, momentary=True),
-    Function("TYPEOF", signature("TYPEOF", STRING, "ANY", "BOOLEAN", optional=1, nullable=True), _bind_typeof),
+    Function("TYPEOF", _resolve_typeof, _bind_typeof),
 ]

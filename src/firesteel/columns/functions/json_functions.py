@@ -38,7 +38,7 @@ from firesteel.columns.functions.json_values import check_json_types, json_of, p
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text
 from firesteel.columns.pylist import pylist
-from firesteel.columns.rex import Call, constant
+from firesteel.columns.rex import Call, constant, input_columns
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.type_text import type_text
@@ -224,6 +224,8 @@ def _query(call: CallSite) -> Callable[..., Any]:
 
 def _resolve_exists(types: Types, operands: Operands) -> Resolved:
     _resolve_text("JSON_EXISTS", types)
+    if len(operands) > 1 and any(True for _ in input_columns(operands[1])):
+        raise FunctionError("Unsupported call: JSON_EXISTS(STRING, STRING); its path is a constant")
     return _casts(types), t.BooleanType()
 
 

@@ -18,6 +18,7 @@ from firesteel.columns.functions import (
     temporal_functions,
     text_functions,
     text_predicates,
+    time_differences,
     variant_functions,
 )
 from firesteel.columns.functions.function import Function
@@ -36,6 +37,7 @@ _MODULES = (
     regex_functions,
     string_functions,
     temporal_functions,
+    time_differences,
     text_functions,
     text_predicates,
     variant_functions,

@@ -25,7 +25,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import INT, STRING, argument, literal_text, signature, varying
-from firesteel.columns.type_families import BYTES, STRINGS
+from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable
 
 
@@ -121,14 +121,12 @@ def _trim(flag: str, text: int, characters: int) -> Bind:
 def _resolve_concat_operator(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("||", len(types), "2")
-    for family, fixed, varying_type in ((STRINGS, t.CharType, t.VarCharType), (BYTES, t.BinaryType, t.VarBinaryType)):
-        if all(isinstance(x, (*family, t.NullType)) for x in types) and not all(
-            isinstance(x, t.NullType) for x in types
-        ):
-            casts: list[Any] = [varying_type(1) if isinstance(x, t.NullType) else x for x in types]
-            length = min(t.MAX_LENGTH, sum(x.length for x in casts))
-            make = fixed if all(isinstance(x, fixed) for x in casts) else varying_type
-            return casts, make(length, any_nullable(types))
+    is_null = [isinstance(x, t.NullType) for x in types]
+    if all(isinstance(x, (*STRINGS, t.NullType)) for x in types) and not all(is_null):
+        casts: list[Any] = [t.VarCharType(1) if null else x for x, null in zip(types, is_null, strict=True)]
+        length = min(t.MAX_LENGTH, sum(x.length for x in casts))
+        make = t.CharType if all(isinstance(x, t.CharType) for x in casts) else t.VarCharType
+        return casts, make(length, any_nullable(types))
     raise cannot_apply("||", types, "<STRING> || <STRING>")
 
 

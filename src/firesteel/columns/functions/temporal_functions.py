@@ -35,7 +35,8 @@ from firesteel.columns.functions.time_zones import (
     old_instant_datetime,
     to_local,
 )
-from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS, TIMESTAMPS
+from firesteel.columns.rex import Literal
+from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS
 from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import UTC, time_zone
@@ -229,14 +230,14 @@ def _resolve_addition(types: Types, operands: Operands) -> Resolved:
     if len(types) != 3:
         raise wrong_count("TIMESTAMPADD", len(types), "3")
     unit = _unit("TIMESTAMPADD", operands)
+    if unit == "MICROSECOND":  # Flink's intervals have milliseconds
+        raise FunctionError("TIMESTAMPADD does not take the unit 'MICROSECOND'; the smallest one is MILLISECOND")
     moment = types[2]
     if not isinstance(types[1], t.IntegralType) or not isinstance(moment, (*DATETIMES, t.TimeType)):
         raise cannot_apply("TIMESTAMPADD", types, "TIMESTAMPADD(<TIME_UNIT>, <INTEGER>, <DATETIME>)")
     result: t.DataType = moment
     if isinstance(moment, t.DateType) and unit in _UNIT_MICROS and unit not in ("DAY", "WEEK"):
         result = t.TimestampType(6, moment.is_nullable)
-    elif isinstance(moment, TIMESTAMPS) and unit == "MICROSECOND" and moment.precision < 6:
-        result = type(moment)(6, moment.is_nullable)
     return [types[0], types[1], result], result.with_nullable(any_nullable(types[1:]))
 
 
@@ -320,6 +321,9 @@ def _instant_of_number(number: int | float | Decimal, precision: int = 3) -> dat
 def _resolve_to_timestamp_ltz(types: Types, operands: Operands) -> Resolved:
     result = t.LocalZonedTimestampType(3)
     if types and isinstance(types[0], t.NumericType):
+        precision = operands[1].value if len(types) > 1 and isinstance(operands[1], Literal) else None
+        if precision is not None and precision < 0:
+            raise FunctionError(f"Invalid function call: the precision of TO_TIMESTAMP_LTZ is {precision}; give 0 or 3")
         return signature("TO_TIMESTAMP_LTZ", result, "NUMERIC", "INTEGER", optional=1, nullable=True)(types, operands)
     return signature("TO_TIMESTAMP_LTZ", result, *["CHARACTER"] * 3, optional=2, nullable=True)(types, operands)
 

@@ -212,17 +212,19 @@ class ArrayAgg(ValueLog):
         return list(state[1].values()) or None
 
 
+DELIMITER = ","
+"""The delimiter of LISTAGG without a second argument."""
+
+
 class ListAgg(ValueLog):
     """LISTAGG, with an optional delimiter as second argument."""
 
     def new(self) -> State:
-        return [*super().new(), ","]
+        return [*super().new(), DELIMITER]
 
     def add(self, state: State, *args: object) -> None:
         super().add(state, args[0])
         if len(args) > 1:
-            if args[1] is None:
-                raise FunctionError("Argument to function 'LISTAGG' must not be NULL: the delimiter")
             state[3] = args[1]
 
     def merge(self, state: State, other: State) -> None:

@@ -107,7 +107,7 @@ class GatheredGroups:
     def partial_results(self) -> Iterator[ColumnBatch]:
         """Yield the accumulators of all groups, see `partial_rows`."""
         for keys, fields, count in self._in_parts():
-            yield partial_rows(keys, fields, count)
+            yield partial_rows(self._calls, keys, fields, count)
 
     def _in_parts(self) -> Iterator[tuple[list[pa.Array], list[Fields], int]]:
         self._gather()

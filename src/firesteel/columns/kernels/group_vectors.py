@@ -52,12 +52,15 @@ def repeated(fields: Sequence[Fields], count: int) -> list[Fields]:
 def fields_of(calls: Sequence[VectorCall], columns: Sequence[pa.Array]) -> list[Fields]:
     """Return accumulators that were kept as columns, in the order of the calls."""
     parts = iter(columns)
-    return [[next(parts).to_numpy() for _ in call.folds] for call in calls]
+    return [call.from_columns(parts) for call in calls]
 
 
-def partial_rows(keys: Sequence[pa.Array], fields: Sequence[Fields], length: int) -> ColumnBatch:
+def partial_rows(
+    calls: Sequence[VectorCall], keys: Sequence[pa.Array], fields: Sequence[Fields], length: int
+) -> ColumnBatch:
     """Return accumulators as columns behind those of their keys."""
-    return ColumnBatch((*keys, *(pa.array(part) for parts in fields for part in parts)), length)
+    columns = (column for call, parts in zip(calls, fields, strict=True) for column in call.columns(parts))
+    return ColumnBatch((*keys, *columns), length)
 
 
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:

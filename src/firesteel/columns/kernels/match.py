@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression, groups_of, is_about_row
 from firesteel.columns.kernels.match_pattern import Pattern, steps_of
 from firesteel.columns.kernels.match_search import DeadEnds, Search
-from firesteel.columns.kernels.rank import row_key
-from firesteel.columns.kernels.row_order import Order
-from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.kernels.row_order import Order, sorted_places
+from firesteel.columns.kernels.waiting_rows import WaitingRows
+from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rex import Call, Rex
-from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
+from firesteel.columns.rows import Row, RowOutput, batch_of, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ class MatchFactory:
 class Match(TimedKernel):
     """Keeps the rows from which a match may still start, and searches them when the watermark advances.
 
-    State: `waiting` holds the rows after the watermark; `rows` holds, in order, the rows at which matches may start. A
-    search that waits for further rows is kept beside the state, and made anew after a restore.
+    State: the rows after the watermark; `rows` holds, in order, the rows at which matches may start. A search that
+    waits for further rows is kept beside the state, and made anew after a restore.
     """
 
     def __init__(self, plan: MatchFactory) -> None:
@@ -65,60 +67,77 @@ class Match(TimedKernel):
         self.groups = groups_of(plan, {step.name for step in self._steps})
         self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
-        self._waiting, self._rows = context.table("waiting"), context.table("rows")
+        self._waiting, self._rows = WaitingRows(plan.partition, context), context.table("rows")
+        self._take_over_rows()
         self._searches: dict[Row, Search] = {}
-        self._due = DueKeys()
-        for key, rows in self._waiting.data.items():
-            for time, _ in rows:
-                self._due.add(time, key)
+        self._ends = DueKeys()
         for key, rows in self._rows.data.items():
             self._await_end(key, rows[0][0])
         self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
         self._remembers = plan.within is None and all(is_about_row(rex, name) for name, rex in plan.define)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
         self._late = LateRows(context)
-        self._key = row_key(plan.order)
+
+    def _take_over_rows(self) -> None:
+        """Take over rows after the watermark that earlier releases kept one by one."""
+        former = self.context.table("waiting")
+        if entries := [entry for entries in former.data.values() for entry in entries]:
+            rows = batch_of([row for _, row in entries], [arrow_type(kind) for kind in self._plan.types])
+            self._waiting.add(rows, np.array([time for time, _ in entries]))
+        for key in list(former.data):
+            former.remove(key)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped. In processing time, search at once."""
         plan = self._plan
-        keys = keys_of(batch, plan.partition, self.context.max_parallelism)
+        if plan.is_rowtime:
+            times = millis_of(batch.columns[plan.order[0][0]])
+            in_time = times > self._watermark
+            self._waiting.add(batch.filter(in_time), times[in_time])
+            self._late.add(batch.length - int(in_time.sum()))
+            return
         now = self.context.now_ms()
-        times = times_of(batch.columns[plan.order[0][0]]) if plan.is_rowtime else [now] * batch.length
-        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
-            if not plan.is_rowtime:
-                self._append(self._rows, key, [(time, row)])
-                self._search(key, now)
-            elif time is not None and time > self._watermark:
-                self._append(self._waiting, key, [(time, row)])
-                self._due.add(time, key)
-            elif time is not None:
-                self._late.add(1)
+        for key, row in zip(self._keys(batch), rows_of(batch), strict=True):
+            self._append(key, [(now, row)])
+            self._search(key, now)
         self._output.flush()
 
-    def _append(self, table: StateTable, key: Row, entries: list[Cell]) -> None:
-        rows = table.data.get(key) or []
+    def _keys(self, rows: ColumnBatch) -> list[Row]:
+        return keys_of(rows, self._plan.partition, self.context.max_parallelism)
+
+    def _append(self, key: Row, entries: list[Cell]) -> None:
+        rows = self._rows.data.get(key) or []
         rows += entries
-        table.put(key, rows)
+        self._rows.put(key, rows)
 
     def watermark(self, timestamp: int) -> int:
         """Search for matches in the rows up to the watermark."""
         self._watermark = timestamp
         if not self._plan.is_rowtime:
             return timestamp
-        for key in self._due.take(timestamp):
-            waiting = self._waiting.data.get(key) or []
-            due = [entry for entry in waiting if entry[0] <= timestamp]
-            if due and len(due) < len(waiting):
-                self._waiting.put(key, [entry for entry in waiting if entry[0] > timestamp])
-            elif due:
-                self._waiting.remove(key)
-            if due:
-                due.sort(key=lambda entry: self._key(entry[1]))
-                self._append(self._rows, key, due)
+        found = self._take_due(timestamp)
+        for key, entries in found.items():
+            self._append(key, entries)
             self._search(key, timestamp)
+        for key in self._ends.take(timestamp):
+            if key not in found:
+                self._search(key, timestamp)
         self._output.flush()
         return timestamp
+
+    def _take_due(self, until: int) -> dict[Row, list[Cell]]:
+        """Remove the rows up to a time, and return them by key, each with its time, in their order."""
+        found: dict[Row, list[Cell]] = {}
+        if due := self._waiting.take(until):
+            due = due.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals))
+            entries = zip(due.times.tolist(), rows_of(due.rows), strict=True)
+            for key, entry in zip(self._keys(due.rows), entries, strict=True):
+                found.setdefault(key, []).append(entry)
+        return found
+
+    def flush(self) -> None:
+        """Write the rows after the watermark to the state."""
+        self._waiting.flush()
 
     def end(self) -> None:
         """Search for matches in all remaining rows."""
@@ -161,7 +180,7 @@ class Match(TimedKernel):
     def _await_end(self, key: Row, start: int) -> None:
         """Search again when no row can belong to a match that starts at a time any more."""
         if self._plan.within is not None and self._plan.is_rowtime:
-            self._due.add(start + self._plan.within, key)
+            self._ends.add(start + self._plan.within, key)
 
     def _next_start(self, found: Matched, start: int) -> int:
         after = self._plan.after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
-from firesteel.columns.kernels.group_vectors import fields_of, fold, load, repeated, results
+from firesteel.columns.kernels.group_vectors import fields_of, fold, load, partial_rows, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.session_rows import SessionRows
 from firesteel.columns.kernels.session_spans import Ended, Merge
@@ -159,7 +158,9 @@ class SessionAggregate(_Sessions):
             return batch
         groups = RowGroups.numbered(np.arange(batch.length), batch.length)
         keys = [batch.columns[key] for key in self._plan.keys]
-        return _with_fields(keys, fold(self._calls, self._no_rows(batch.length), groups, batch), batch.length)
+        return partial_rows(
+            self._calls, keys, fold(self._calls, self._no_rows(batch.length), groups, batch), batch.length
+        )
 
     def _no_rows(self, count: int) -> list[Fields]:
         return repeated(self._empty, count)
@@ -171,9 +172,10 @@ class SessionAggregate(_Sessions):
         """Return the keys and accumulators of sessions, given those of their parts in the order of their arrival."""
         groups = RowGroups.numbered(codes, count)
         first = pa.array(groups.first_rows())
-        calls = zip(self._calls or (), self._no_rows(count), self._fields(rows), strict=True)
-        merged = [call.fold(groups, empty, parts) for call, empty, parts in calls]
-        return _with_fields([column.take(first) for column in rows.columns[: self._width]], merged, count)
+        calls = self._calls or ()
+        parts = zip(calls, self._no_rows(count), self._fields(rows), strict=True)
+        merged = [call.fold(groups, empty, added) for call, empty, added in parts]
+        return partial_rows(calls, [column.take(first) for column in rows.columns[: self._width]], merged, count)
 
     def _emit(self, ended: Ended) -> None:
         if self._calls is None:
@@ -200,7 +202,3 @@ class SessionAggregate(_Sessions):
         keys = rows_of(first.with_columns([first.columns[key] for key in self._keys]))
         found = zip(counts, keys, states, ended.starts.tolist(), ended.ends.tolist(), strict=True)
         return [(key, state, start, end) for count, key, state, start, end in found if count > 0]
-
-
-def _with_fields(keys: Sequence[pa.Array], fields: Sequence[Fields], count: int) -> ColumnBatch:
-    return ColumnBatch((*keys, *(pa.array(part) for call in fields for part in call)), count)

@@ -27,8 +27,9 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
+from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
-from firesteel.columns.kernels.vectorized import vector_calls
+from firesteel.columns.kernels.vectorized import mergeable_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
 from firesteel.columns.values import arrow_type
 
@@ -62,7 +63,7 @@ class SlicedWindowPlan:
 
     def vectors(self) -> list[VectorCall] | None:
         """Return the calls over arrays, or None if slices can't be used."""
-        calls = vector_calls(self.calls, self.input_types)
+        calls = mergeable_calls(self.calls, self.input_types)
         keys = all(can_factorize(arrow_type(self.input_types[key])) for key in self.keys)
         window = self.window
         # Else a window ends within a slice, and the slice would have to be cut after it was aggregated.
@@ -168,7 +169,7 @@ class LocalWindows(_Windows):
         first = groups.first_rows()
         rows = pa.array(first)
         columns = [batch.columns[key].take(rows) for key in plan.keys]
-        self.context.emit(partial_rows([*columns, pa.array(ends[first])], fields, groups.count))
+        self.context.emit(partial_rows(self._calls, [*columns, pa.array(ends[first])], fields, groups.count))
 
 
 class SlicedWindows(_Windows):
@@ -195,6 +196,7 @@ class SlicedWindows(_Windows):
         for end in self._log.buckets():
             length = sum(segment.length for segment in self._log.rows(end))
             self._lengths[end] = (length, length)
+        refuse_former(context, "windows")  # of calls that had no columns; their rows were partitioned by window, too
 
     def snapshot(self) -> Snapshot:
         """Return the watermark, and the one up to which windows were emitted."""
@@ -250,7 +252,7 @@ class SlicedWindows(_Windows):
         calls = zip(self._calls, self._no_rows(groups.count), self._fields(rows), strict=True)
         fields = [call.fold(groups, empty, parts) for call, empty, parts in calls]
         columns = [column.take(first) for column in rows.columns[: self._width + 1]]
-        return partial_rows(columns, fields, groups.count)
+        return partial_rows(self._calls, columns, fields, groups.count)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended."""

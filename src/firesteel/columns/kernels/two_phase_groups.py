@@ -109,7 +109,8 @@ class LocalGroups(_Phase):
         """Add rows to their groups."""
         if self._passes:
             keys = [batch.columns[key] for key in self._keys]
-            self.context.emit(partial_rows(keys, [call.contributions(batch) for call in self._calls], batch.length))
+            fields = [call.contributions(batch) for call in self._calls]
+            self.context.emit(partial_rows(self._calls, keys, fields, batch.length))
             return
         self._groups.append(batch)
         self._rows += batch.length

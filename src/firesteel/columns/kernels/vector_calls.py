@@ -5,7 +5,7 @@ The states convert to and from those of `columns.functions.accumulators`, so a g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +84,14 @@ class VectorCall:
         """Convert arrays to states."""
         raise NotImplementedError
 
+    def columns(self, fields: Fields) -> list[pa.Array]:
+        """Return the parts of the states as columns."""
+        return [pa.array(part) for part in fields]
+
+    def from_columns(self, columns: Iterator[pa.Array]) -> Fields:
+        """Take the next columns, and return the parts of the states that they hold."""
+        return [next(columns).to_numpy() for _ in self.folds]
+
     def write(self, writer: ColumnWriter, fields: Fields) -> None:
         """Write the states that `store` returns; here by these, in others from the arrays."""
         writer.column(self.store(fields))
@@ -96,14 +104,18 @@ class VectorCall:
         """Return results, or some of them, as a column."""
         return pa.array(values, self.type, mask=nulls)
 
+    def chosen(self, batch: ColumnBatch) -> Array:
+        """Return the mask of rows that pass the FILTER."""
+        if self.plan.condition is None:
+            return np.ones(batch.length, bool)
+        return _to_numpy(pc.fill_null(batch.columns[self.plan.condition], False))
+
     def counted(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
-        valid = np.ones(batch.length, bool)
+        valid = self.chosen(batch)
         for index in self.plan.arguments:
             if batch.columns[index].null_count:
-                valid &= _to_numpy(batch.columns[index].is_valid())
-        if self.plan.condition is not None:
-            valid &= _to_numpy(pc.fill_null(batch.columns[self.plan.condition], False))
+                valid = valid & _to_numpy(batch.columns[index].is_valid())
         return valid
 
 

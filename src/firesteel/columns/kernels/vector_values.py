@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
 from firesteel.columns.pylist import pylist
@@ -75,6 +74,14 @@ class VectorValue(VectorCall):
         """Return the values as states."""
         return [[value] for value in fields[0].tolist()]
 
+    def columns(self, fields: Fields) -> list[pa.Array]:
+        """Return the values as a column."""
+        return [pa.array(fields[0].tolist(), self.type)]
+
+    def from_columns(self, columns: Iterator[pa.Array]) -> Fields:
+        """Return the values of a column."""
+        return [objects(pylist(next(columns)))]
+
     def write(self, writer: ColumnWriter, fields: Fields) -> None:
         """Write the values."""
         writer.begin_places(Kind.SHORT_LIST, 1)
@@ -134,9 +141,7 @@ class VectorStates(VectorCall):
         """Return the arguments of each row, None if it does not count."""
         columns = [pylist(batch.columns[index]) for index in self.plan.arguments]
         rows = objects(list(zip(*columns, strict=True)) if columns else [()] * batch.length)
-        if self.plan.condition is not None:
-            is_chosen = pc.fill_null(batch.columns[self.plan.condition], False).to_numpy(zero_copy_only=False)
-            rows[~is_chosen] = None
+        rows[~self.chosen(batch)] = None
         return [rows]
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:

@@ -9,6 +9,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
 from firesteel.columns.kernels.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
+from firesteel.columns.kernels.vector_lists import VectorListAgg
 from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
 
 _NUMERIC: dict[str, type[VectorCall]] = {
@@ -34,6 +35,23 @@ def vector_calls(
         retracts: Whether rows may be retracted.
     """
     return _all([_numeric(plan, [input_types[i] for i in plan.arguments]) for plan in plans], retracts)
+
+
+def mergeable_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
+    """Return the calls of functions whose states are columns that may be merged; None if there are others.
+
+    As in Flink, FIRST_VALUE and LAST_VALUE are not among them: the first row of a part need not be the first of all.
+    """
+    found = []
+    for plan in plans:
+        arguments, name = [input_types[i] for i in plan.arguments], _name(plan)
+        call = _numeric(plan, arguments) or _decimal(plan, arguments)
+        if call is None and name == "LISTAGG":
+            call = VectorListAgg(plan)
+        elif call is None and name in ("MIN", "MAX") and plan.type == arguments[0]:
+            call = VectorValue(plan)
+        found.append(call)
+    return _all(found, False)
 
 
 def group_calls(

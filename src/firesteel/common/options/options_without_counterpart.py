@@ -183,10 +183,7 @@ _PLANNER = (
         "table.exec.unbounded-over.version table.exec.window-agg.buffer-size-limit table.generated-code.max-length "
         "table.optimizer.* table.resources.download-dir",
     ),
-    OptionRule(
-        "tables are printed in full width",
-        "table.display.max-column-width sql-client.display.* sql-client.verbose",
-    ),
+    OptionRule("the shell has `table.display.max-column-width` only", "sql-client.display.* sql-client.verbose"),
 )
 
 WITHOUT_COUNTERPART = _CHECKPOINTS + _STATE + _MEMORY_AND_NETWORK + _JAVA + _CLUSTER + _SERVERS + _PLANNER

@@ -91,6 +91,12 @@ ASYNC_SCALAR_RETRY_DELAY = Option(
 ASYNC_SCALAR_ATTEMPTS = Option(
     "table.exec.async-scalar.max-attempts", integer_from(1), "3", "Most attempts of a call before the job fails"
 )
+TABLE_COLUMN_WIDTH = Option(
+    "table.display.max-column-width",
+    integer_from(1),
+    "30",
+    "Most characters of a value that are printed, of types whose width is not known",
+)
 TABLE_FORCE_RECOMPILE = Option(
     "table.plan.force-recompile", boolean, "false", "COMPILE PLAN overwrites a plan that the file has already"
 )

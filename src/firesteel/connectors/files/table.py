@@ -37,7 +37,6 @@ _OPTIONS = (
     "sink.rolling-policy.file-size",
     "sink.rolling-policy.rollover-interval",
     "sink.rolling-policy.inactivity-interval",
-    "sink.rolling-policy.check-interval",
     "sink.shuffle-by-partition.enable",
     "auto-compaction",
     "sink.partition-commit.trigger",
@@ -51,6 +50,7 @@ _OPTIONS = (
     "partition.time-extractor.timestamp-formatter",
 )
 _UNUSED = {
+    "sink.rolling-policy.check-interval": "policies are checked in each batch",
     **dict.fromkeys(("compaction.file-size", "compaction.parallelism"), "small files are not merged"),
     **dict.fromkeys(
         ("sink.partition-commit.policy.class", "sink.partition-commit.policy.class.parameters"),

@@ -23,8 +23,11 @@ CATALOG_PROPERTIES = (
 
 JDBC_CREDENTIALS = ("jdbc.user", "jdbc.password")
 
-WITHOUT_EFFECT = ("clients", "cache-enabled", "cache.expiration-interval-ms", "cache.case-sensitive")
-"""Options of Java's catalogs that concern their caches and pools of connections, which there are none of here."""
+WITHOUT_EFFECT = dict.fromkeys(
+    ("clients", "cache-enabled", "cache.expiration-interval-ms", "cache.case-sensitive"),
+    "there is no cache of tables and no pool of clients",
+)
+"""Options of Java's catalogs, with the reason why they have no effect."""
 
 CATALOG_OPTIONS = (
     "catalog-type",
@@ -32,7 +35,6 @@ CATALOG_OPTIONS = (
     "io-impl",
     *CATALOG_PROPERTIES,
     *JDBC_CREDENTIALS,
-    *WITHOUT_EFFECT,
 )
 CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
 """Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""

@@ -16,6 +16,7 @@ from firesteel.connectors.iceberg.package import (
     CATALOG_PREFIXES,
     FORMAT_VERSION,
     TABLE_PREFIXES,
+    WITHOUT_EFFECT,
     iceberg_module,
 )
 from firesteel.connectors.option_table import OptionTable
@@ -50,7 +51,7 @@ _OPTIONS = (
     "monitor-interval",
     FORMAT_VERSION,
 )
-OPTIONS = {"iceberg": OptionTable(("catalog-name",), _OPTIONS, CATALOG_PREFIXES + TABLE_PREFIXES)}
+OPTIONS = {"iceberg": OptionTable(("catalog-name",), _OPTIONS, CATALOG_PREFIXES + TABLE_PREFIXES, WITHOUT_EFFECT)}
 _UPSERT = "write.upsert.enabled"
 _FORMAT = "write.format.default"
 

@@ -28,16 +28,20 @@ if TYPE_CHECKING:
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _OPTIONS = (
-    "driver",
     "username",
     "password",
     "scan.fetch-size",
-    "sink.buffer-flush.max-rows",
-    "sink.buffer-flush.interval",
     "sink.max-retries",
     *LOOKUP_OPTIONS,
 )
-OPTIONS = {"jdbc": OptionTable(("url", "table-name"), _OPTIONS)}
+_UNUSED = {
+    "driver": "the driver follows from the URL",
+    **dict.fromkeys(
+        ("sink.buffer-flush.max-rows", "sink.buffer-flush.interval"),
+        "rows are written in transactions with the checkpoints",
+    ),
+}
+OPTIONS = {"jdbc": OptionTable(("url", "table-name"), _OPTIONS, unused=_UNUSED)}
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> JdbcTable:

@@ -25,19 +25,16 @@ if TYPE_CHECKING:
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
+_SERVERS = ("properties.bootstrap.servers",)
 _OPTIONS = (
     "topic",
     "topic-pattern",
-    "format",
     "value.format",
     "key.format",
-    "key.fields",
     "key.fields-prefix",
     "value.fields-include",
-    "scan.startup.mode",
-    "scan.startup.specific-offsets",
-    "scan.startup.timestamp-millis",
     "scan.bounded.mode",
+    "scan.bounded.specific-offsets",
     "scan.bounded.timestamp-millis",
     "scan.topic-partition-discovery.interval",
     "scan.watermark.alignment.group",
@@ -45,19 +42,37 @@ _OPTIONS = (
     "scan.watermark.alignment.update-interval",
     "scan.watermark.emit.strategy",
     "scan.watermark.idle-timeout",
-    "sink.partitioner",
-    "sink.semantic",
     "sink.delivery-guarantee",
     "sink.transactional-id-prefix",
 )
-OPTIONS = dict.fromkeys(
-    ("kafka", "upsert-kafka"), OptionTable(("properties.bootstrap.servers",), _OPTIONS, ("properties.",))
+_OF_KAFKA = (
+    "format",
+    "key.fields",
+    "scan.startup.mode",
+    "scan.startup.specific-offsets",
+    "scan.startup.timestamp-millis",
+    "sink.partitioner",
 )
+_UNUSED = {"sink.transaction-naming-strategy": "a writer has one transactional id"}
+_UNUSED_BY_UPSERTS = dict.fromkeys(
+    ("sink.buffer-flush.max-rows", "sink.buffer-flush.interval"), "rows are sent at the end of each batch"
+)
+OPTIONS = {
+    "kafka": OptionTable(
+        _SERVERS,
+        (*_OPTIONS, *_OF_KAFKA),
+        ("properties.",),
+        _UNUSED,
+        {"sink.semantic": "use 'sink.delivery-guarantee'"},
+    ),
+    "upsert-kafka": OptionTable(_SERVERS, _OPTIONS, ("properties.",), {**_UNUSED, **_UNUSED_BY_UPSERTS}),
+}
 _WITH_SUBJECTS = ("avro-confluent", "json-confluent", "protobuf-confluent")
 """Formats with an option `subject`, whose default depends on the topic."""
 
 _MAX_DRIFT = "scan.watermark.alignment.max-drift"
 _STARTS = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
+_ENDS = ("latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _GUARANTEES = {
     "none": DeliveryGuarantee.NONE,
     "at-least-once": DeliveryGuarantee.AT_LEAST_ONCE,
@@ -263,32 +278,32 @@ class KafkaTable:
 
     def _start(self) -> KafkaOffsetsInitializer:
         options = self._options
-        mode = options.choice("scan.startup.mode", _STARTS, "earliest-offset" if self._is_upsert else "group-offsets")
+        if self._is_upsert:
+            return KafkaOffsetsInitializer.earliest()
+        mode = options.choice("scan.startup.mode", _STARTS, "group-offsets")
         if mode == "timestamp":
             return KafkaOffsetsInitializer.timestamp(options.number("scan.startup.timestamp-millis", 0))
         if mode == "specific-offsets":
-            return KafkaOffsetsInitializer.offsets(self._specific_offsets())
+            return KafkaOffsetsInitializer.offsets(self._specific_offsets("scan.startup.specific-offsets"))
         if mode == "group-offsets":
             reset = options.text("properties.auto.offset.reset", "none").upper()
             return KafkaOffsetsInitializer.committed_offsets(Reset[reset] if reset in Reset.__members__ else Reset.NONE)
         return KafkaOffsetsInitializer.earliest() if mode[0] == "e" else KafkaOffsetsInitializer.latest()
 
-    def _specific_offsets(self) -> dict[KafkaTopicPartition, int]:
+    def _specific_offsets(self, option: str) -> dict[KafkaTopicPartition, int]:
         """Return the offsets of `partition:0,offset:42;partition:1,offset:300`."""
         offsets = {}
-        for part in self._options.text("scan.startup.specific-offsets").split(";"):
+        for part in self._options.text(option).split(";"):
             fields = dict(pair.split(":", 1) for pair in part.split(",") if ":" in pair)
             if set(fields) != {"partition", "offset"}:
-                raise self._options.invalid(
-                    "scan.startup.specific-offsets", "partition:0,offset:42;partition:1,offset:300"
-                )
+                raise self._options.invalid(option, "partition:0,offset:42;partition:1,offset:300")
             offsets[KafkaTopicPartition(self.check_topic(), int(fields["partition"]))] = int(fields["offset"])
         return offsets
 
     def _end(self) -> KafkaOffsetsInitializer:
-        mode = self._options.choice(
-            "scan.bounded.mode", ("latest-offset", "group-offsets", "timestamp"), "latest-offset"
-        )
+        mode = self._options.choice("scan.bounded.mode", _ENDS, "latest-offset")
+        if mode == "specific-offsets":
+            return KafkaOffsetsInitializer.offsets(self._specific_offsets("scan.bounded.specific-offsets"))
         if mode == "timestamp":
             return KafkaOffsetsInitializer.timestamp(self._options.number("scan.bounded.timestamp-millis", 0))
         return KafkaOffsetsInitializer.latest() if mode[0] == "l" else KafkaOffsetsInitializer.committed_offsets()
@@ -311,9 +326,8 @@ class KafkaTable:
             self._is_upsert,
         )
         properties = self._options.below("properties.", "kafka").values
-        self._options.choice("sink.partitioner", ("default",), "default")
-        if "sink.semantic" in self._options.values:
-            raise ValidationException("Option 'sink.semantic' is not supported; use 'sink.delivery-guarantee'")
+        if not self._is_upsert:
+            self._options.choice("sink.partitioner", ("default",), "default")
         guarantee = self._options.choice("sink.delivery-guarantee", tuple(_GUARANTEES), "at-least-once")
         builder = KafkaSink.builder().set_bootstrap_servers(properties["bootstrap.servers"])
         builder.set_record_serializer(serializer).set_delivery_guarantee(_GUARANTEES[guarantee])

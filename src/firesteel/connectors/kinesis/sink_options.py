@@ -41,4 +41,4 @@ def set_limits(builder: _Builder, options: Options) -> None:
 
 def aws_properties(options: Options) -> Mapping[str, str]:
     """Return the properties of the client."""
-    return {key: value for key, value in options.values.items() if key in AWS_PROPERTIES}
+    return {key: options.values[key] for key in AWS_PROPERTIES if key in options.values}

@@ -23,7 +23,8 @@ _UID, _HASH = "operator.uid", "operator.uid.hash"
 _KINDS = ("value", "list", "map")
 _OF_JAVA = ("key-class", "value-class", "key-type-factory", "value-type-factory", "value-type-info-factory")
 
-OPTIONS = {"savepoint": OptionTable(("state.path",), (STATE_BACKEND.key, _UID, _HASH), ("fields.",))}
+_UNUSED = {STATE_BACKEND.key: "all backends write the same files"}
+OPTIONS = {"savepoint": OptionTable(("state.path",), (_UID, _HASH), ("fields.",), _UNUSED)}
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> SavepointTable:

@@ -23,7 +23,7 @@ from firesteel.common.table_errors import (
     ValidationException,
 )
 from firesteel.connectors.iceberg.iceberg_types import partition_keys_of, sql_type
-from firesteel.connectors.iceberg.package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES
+from firesteel.connectors.iceberg.package import CATALOG_OPTIONS, CATALOG_PREFIXES, TABLE_PREFIXES, WITHOUT_EFFECT
 from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, create_table
 from firesteel.connectors.table_connector import Column, ResolvedTable
 from firesteel.table.catalogs.catalog_base import Catalog, check_catalog_options
@@ -32,7 +32,7 @@ from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition
 from firesteel.table.table_parts import columns_of, primary_key_of, watermarks_of
 
-_OPTIONS = ("type", "default-database", "property-version", *CATALOG_OPTIONS)
+_OPTIONS = ("type", "default-database", "property-version", *CATALOG_OPTIONS, *WITHOUT_EFFECT)
 
 
 class IcebergCatalog(Catalog):

@@ -18,7 +18,7 @@ from firesteel.common.types import Row
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
 
-_MOST_WIDTH = 30
+MOST_WIDTH = 30
 NULL_TEXT = "<NULL>"
 """The text of NULL in tables."""
 _FIXED_WIDTHS: dict[type[t.DataType], int] = {
@@ -35,7 +35,7 @@ class PrintStyle(Enum):
     """The style in which rows are printed.
 
     Widths of queries depend on the types; in streaming mode each row shows its kind (`CHANGES`). Widths of other
-    statements depend on the data, up to 30 characters (`WIDTHS_OF_DATA`) or without limit (`WIDE`).
+    statements depend on the data, up to a limit (`WIDTHS_OF_DATA`) or without one (`WIDE`).
     """
 
     CHANGES = 0
@@ -61,6 +61,7 @@ def print_rows(
     style: PrintStyle,
     out: TextIO,
     last_line: Callable[[int], str] = rows_in_set,
+    most_width: int = MOST_WIDTH,
 ) -> None:
     """Write rows as a table.
 
@@ -70,6 +71,7 @@ def print_rows(
         style: The style of the rows.
         out: The output stream.
         last_line: Returns the line after the table for the number of rows.
+        most_width: Width of the columns of types without a width of their own, or limit of the widths of data.
     """
     if style is PrintStyle.RAW:
         for row in rows:
@@ -84,12 +86,14 @@ def print_rows(
     names = row_type.field_names()
     lines: Iterable[list[str]] = shown
     if style in (PrintStyle.CHANGES, PrintStyle.WIDTHS_OF_TYPES):
-        widths = [_width_of_type(name, kind) for name, kind in zip(names, row_type.field_types(), strict=True)]
+        widths = [
+            _width_of_type(name, kind, most_width) for name, kind in zip(names, row_type.field_types(), strict=True)
+        ]
         if style is PrintStyle.CHANGES:
             names, widths = ["op", *names], [2, *widths]
     else:
         lines = list(shown)
-        widths = _widths_of_data(names, lines, _MOST_WIDTH if style is PrintStyle.WIDTHS_OF_DATA else None)
+        widths = _widths_of_data(names, lines, most_width if style is PrintStyle.WIDTHS_OF_DATA else None)
     _print_table(names, lines, widths, out, last_line)
 
 
@@ -124,8 +128,8 @@ def _text(value: object, kind: t.DataType) -> str:
     return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])
 
 
-def _width_of_type(name: str, kind: DataType) -> int:
-    width = _FIXED_WIDTHS.get(type(kind), _MOST_WIDTH)
+def _width_of_type(name: str, kind: DataType, most: int) -> int:
+    width = _FIXED_WIDTHS.get(type(kind), most)
     if isinstance(kind, t.DecimalType):
         width = kind.precision + 2
     elif isinstance(kind, t.TimeType):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +38,7 @@ class PlanExecutor(Executor):
         catalogs: All catalogs.
         config: Options of the environment.
         inserts: Makes plans of INSERTs.
+        check: Raises the error with which INSERTs would be refused.
         run: Starts a job for INSERTs.
     """
 
@@ -47,20 +48,24 @@ class PlanExecutor(Executor):
         catalogs: CatalogManager,
         config: TableConfig,
         inserts: InsertPlanner,
+        check: Callable[[list[PlannedInsert]], None],
         run: Callable[[list[PlannedInsert]], TableResult],
     ) -> None:
         self._planner = planner
         self._catalogs = catalogs
         self._config = config
         self._inserts = inserts
+        self._check = check
         self._run = run
 
-    def compiled(self, inserts: Sequence[PlannedInsert]) -> str:
+    def compiled(self, inserts: list[PlannedInsert]) -> str:
         """Return the plan of INSERTs as JSON text.
 
         Raises:
+            FiresteelError: the INSERTs can't be run.
             TableException: the plan has something that can't be stored, such as a stream of the program.
         """
+        self._check(inserts)
         plans = self._planner.optimized([insert.node for insert in inserts])
         writer = PlanWriter(self._catalogs, plans)
         sinks: list[Json] = [

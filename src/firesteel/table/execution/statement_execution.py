@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.common.cases import method_case
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
-from firesteel.common.options.table_options import TABLE_DML_SYNC
+from firesteel.common.options.table_options import TABLE_COLUMN_WIDTH, TABLE_DML_SYNC
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import ObjectPath
@@ -54,7 +54,7 @@ class StatementExecutor(Executor):
         self._inserts = InsertPlanner(planner, catalogs, is_streaming)
         self.ddl = DdlExecutor(planner, catalogs, modules)
         self._alter = AlterExecutor(planner, catalogs)
-        self.plans = PlanExecutor(planner, catalogs, config, self._inserts, self.run_inserts)
+        self.plans = PlanExecutor(planner, catalogs, config, self._inserts, self._check_inserts, self.run_inserts)
         self._models = ModelExecutor(catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
@@ -84,7 +84,8 @@ class StatementExecutor(Executor):
         """
         job_client, rows = self._planner.collect(node, exact)
         style = PrintStyle.CHANGES if self._is_streaming else PrintStyle.WIDTHS_OF_TYPES
-        return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
+        width = self._config.get_configuration().get(TABLE_COLUMN_WIDTH)
+        return TableResult(node.row_type, rows, job_client, style=style, is_query=True, most_width=width)
 
     def _query(self, statement: s.Query) -> TableResult:
         return self.collect(self._planner.resolve(statement.query))
@@ -113,6 +114,10 @@ class StatementExecutor(Executor):
         if self._config.get_configuration().get(TABLE_DML_SYNC):
             result.wait()
         return result
+
+    def _check_inserts(self, inserts: list[PlannedInsert]) -> None:
+        nodes = [insert.node for insert in inserts]
+        self._planner.check(nodes, self._with_sinks(inserts), self._job_name(inserts))
 
     def attach_inserts(self, inserts: list[PlannedInsert]) -> None:
         """Add the inserts to the program of the execution environment."""

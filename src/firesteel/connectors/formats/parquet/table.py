@@ -20,10 +20,30 @@ from firesteel.connectors.table_options import Options
 
 _BATCH_ROWS = 10_000
 
+_COMPRESSIONS = {"uncompressed": "none", **{name: name for name in ("snappy", "gzip", "brotli", "lz4", "zstd")}}
+_ONLY = {"utc-timezone": "true", "write.int64.timestamp": "true", "timestamp.time.unit": "micros"}
+"""Options of Flink's about times, and what is written here: microseconds of UTC."""
+
+_OPTIONS = ("compression", "enable.dictionary", "page.size", "dictionary.page.size", *_ONLY)
+_KIB, _MIB = 1 << 10, 1 << 20
+
 
 def make(columns: Columns, options: Options) -> ParquetFormat:
-    """Return the format; options of Parquet's own are accepted as they are."""
+    """Return the format."""
+    options.check((), _OPTIONS)
+    for key, value in _ONLY.items():
+        options.choice(key, (value,), value)
     return ParquetFormat(columns, options)
+
+
+def _writing(options: Options) -> dict[str, object]:
+    """Return the arguments of the writer of files."""
+    return {
+        "compression": _COMPRESSIONS[options.choice("compression", tuple(_COMPRESSIONS), "snappy")],
+        "use_dictionary": options.flag("enable.dictionary", True),
+        "data_page_size": options.positive("page.size", _MIB),
+        "dictionary_pagesize_limit": options.positive("dictionary.page.size", _MIB),
+    }
 
 
 class ParquetFormat(Format):
@@ -40,7 +60,7 @@ class ParquetFormat(Format):
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
         self.row_groups: RowGroupFilter | None = None
-        self._compression = options.text("compression", "snappy").lower()
+        self._writing = _writing(options)
 
     def with_condition(self, condition: Rex | None, columns: Columns) -> ParquetFormat:
         """Return a format that leaves out row groups whose statistics exclude a condition."""
@@ -72,7 +92,7 @@ class ParquetFormat(Format):
     def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
         """Write the rows of batches, with one row group per batch."""
         schema = pa.schema(list(zip(self.columns.names, map(arrow_type, self.columns.types), strict=True)))
-        with pyarrow.parquet.ParquetWriter(file, schema, compression=self._compression) as writer:
+        with pyarrow.parquet.ParquetWriter(file, schema, **self._writing) as writer:
             for batch in batches:
                 writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))
 

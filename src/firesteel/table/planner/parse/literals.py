@@ -6,14 +6,17 @@ import datetime
 import re
 
 from firesteel.columns.column_types import DateType, DayTimeIntervalType, TimestampType, TimeType, YearMonthIntervalType
+from firesteel.columns.functions.time_differences import DAYS, MONTHS
 from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.token_reader import TokenReader
-from firesteel.table.syntax.unresolved import Lit
+from firesteel.table.syntax.unresolved import Apply, Lit, Unresolved
 
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _MILLISECONDS = {"WEEK": 604_800_000, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000}
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_PAIR = 2
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_CLOCK = r"\d+:\d+:\d+(\.\d*)?"
 
 
 def time_literal(kind: str, text: str, reader: TokenReader) -> Lit:
@@ -30,13 +33,15 @@ def time_literal(kind: str, text: str, reader: TokenReader) -> Lit:
         )
     try:
         if kind == "DATE":
-            return Lit(datetime.date.fromisoformat(_padded_date(text)), DateType(False))
+            return Lit(datetime.date.fromisoformat(_padded_date(text.strip())), DateType(False))
         fraction = text.partition(".")[2]
+        if not re.fullmatch(_CLOCK if kind == "TIME" else rf"\S+( {_CLOCK})?", text.strip()) or text.endswith(" "):
+            raise ValueError(text)
         if kind == "TIME":
-            return Lit(datetime.time.fromisoformat(text), TimeType(min(len(fraction), 9), False))
+            return Lit(datetime.time.fromisoformat(_padded_clock(text.strip())), TimeType(min(len(fraction), 9), False))
         day, _, time = text.strip().partition(" ")
         whole, _, digits = time.partition(".")
-        moment = datetime.datetime.fromisoformat(f"{_padded_date(day)} {whole or '00:00:00'}")
+        moment = datetime.datetime.fromisoformat(f"{_padded_date(day)} {_padded_clock(whole or '0:0:0')}")
         micros = int(digits[:6].ljust(6, "0")) if digits else 0
         return Lit(moment.replace(microsecond=micros), TimestampType(min(len(fraction), 9), nullable=False))
     except ValueError as error:
@@ -46,6 +51,10 @@ def time_literal(kind: str, text: str, reader: TokenReader) -> Lit:
             f"'{'yyyy-MM-dd' if kind != 'TIME' else 'HH:mm:ss'}{' HH:mm:ss' if kind == 'TIMESTAMP' else ''}' "
             f"before line {at.line}, column {at.column}."
         ) from error
+
+
+def _padded_clock(text: str) -> str:
+    return ":".join(f"{part:0>2}" for part in text.split(":"))
 
 
 def _padded_date(text: str) -> str:
@@ -63,10 +72,7 @@ def interval_literal(reader: TokenReader) -> Lit:
     sign = -1 if reader.accept("-") else 1
     token = reader.next()
     text = token.text
-    unit = _unit(reader)
-    last = unit
-    if reader.accept("TO"):
-        last = _unit(reader)
+    unit, last = _units(reader)
     value = _interval(text.strip(), unit, last)
     if value is None:
         at = reader.position(token)
@@ -82,6 +88,33 @@ def interval_literal(reader: TokenReader) -> Lit:
     )
 
 
+def at_unit(reader: TokenReader) -> bool:
+    """Return whether the unit of an interval follows."""
+    return reader.token.kind == "word" and reader.token.upper in _UNITS
+
+
+def interval_of(reader: TokenReader, difference: Unresolved) -> Apply:
+    """Take the units behind `(a - b)`, and return the difference as an interval.
+
+    Raises:
+        SqlParserError: something else is in the brackets.
+    """
+    at = reader.position()
+    unit, _ = _units(reader)
+    if not (isinstance(difference, Apply) and difference.function == "-" and len(difference.operands) == _PAIR):
+        raise SqlParserError(
+            f"SQL parse failed. Illegal expression before {unit} at line {at.line}, column {at.column}. Was expecting "
+            '"(DATETIME - DATETIME) INTERVALQUALIFIER"'
+        )
+    return Apply(MONTHS if unit in _MONTHS else DAYS, difference.operands, position=difference.position)
+
+
+def _units(reader: TokenReader) -> tuple[str, str]:
+    """Take the first and the last unit of an interval, such as `DAY TO SECOND`."""
+    unit = _unit(reader)
+    return unit, _unit(reader) if reader.accept("TO") else unit
+
+
 def _unit(reader: TokenReader) -> str:
     word = reader.token.upper
     word = word[:-1] if word.endswith("S") and word[:-1] in _UNITS else word
@@ -94,6 +127,14 @@ def _unit(reader: TokenReader) -> str:
     return word
 
 
+_SECONDS = r"\d+(\.\d{0,6})?"
+_DIGITS = {"SECOND": _SECONDS}
+_BEFORE = {"HOUR": r"\s+", "MINUTE": ":", "SECOND": ":"}
+"""What stands before a field that is not the first one."""
+
+_LIMITS = {"HOUR": 24, "MINUTE": 60, "SECOND": 60}
+
+
 def _interval(text: str, unit: str, last: str) -> int | None:
     sign = -1 if text.startswith("-") else 1
     text = text.lstrip("+-")
@@ -101,15 +142,20 @@ def _interval(text: str, unit: str, last: str) -> int | None:
         numbers = text.split("-")
         if not all(number.isdigit() for number in numbers) or len(numbers) != (1 if unit == last else 2):
             return None
+        if len(numbers) == _PAIR and int(numbers[1]) >= _MONTHS["YEAR"]:
+            return None
         return sign * (int(numbers[0]) * _MONTHS[unit] + (int(numbers[1]) if len(numbers) == 2 else 0))
     if unit == last:
-        if not re.fullmatch(r"\d+(\.\d*)?" if unit == "SECOND" else r"\d+", text):
+        if not re.fullmatch(_SECONDS if unit == "SECOND" else r"\d+", text):
             return None
         whole, _, fraction = text.partition(".")
         return sign * (int(whole) * _MILLISECONDS[unit] + (int(fraction[:3].ljust(3, "0")) if fraction else 0))
-    parts = re.split(r"[ :]", text)
     fields = _FIELDS[_FIELDS.index(unit) : _FIELDS.index(last) + 1]
-    if len(parts) != len(fields) or not all(re.fullmatch(r"\d+(\.\d*)?", part) for part in parts):
+    shape = "".join(("" if field == unit else _BEFORE[field]) + _DIGITS.get(field, r"\d+") for field in fields)
+    if not re.fullmatch(shape, text):
+        return None
+    parts = re.split(r"\s+|:", text)
+    if any(float(part) >= _LIMITS[field] for part, field in zip(parts[1:], fields[1:], strict=True)):
         return None
     return sign * sum(round(float(part) * _MILLISECONDS[field]) for part, field in zip(parts, fields, strict=True))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from firesteel.table.planner.parse.token_reader import TokenReader
 from firesteel.table.syntax.queries import Query
-from firesteel.table.syntax.unresolved import Apply, Lit, Position, Subquery, TypeName, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Lit, Ordering, Position, Subquery, TypeName, Unresolved
 
 JSON_OPTION = "JSON OPTION"
 """The pseudo function that represents a clause of a JSON function: its operands are name and values."""
@@ -20,6 +20,7 @@ class SpecialCalls(TokenReader):
     sum: Callable[[], Unresolved]
     query: Callable[[], Query]
     behind_call: Callable[[Apply], Unresolved]
+    ordering: Callable[[], Ordering]
 
     def special_call(self, word: str) -> Unresolved | None:
         """Take the call that begins with this word; None: it has no syntax of its own."""
@@ -139,7 +140,7 @@ class SpecialCalls(TokenReader):
         return Apply(word, operands, position=position)
 
     def _row_constructor(self, word: str, position: Position) -> Unresolved:
-        operands = () if self.at(")") else self.comma_list(self.expression)
+        operands = self.comma_list(self.expression)
         self.expect(")")
         return Apply("ROW", operands, position=position)
 
@@ -199,20 +200,28 @@ class SpecialCalls(TokenReader):
         operands: list[Unresolved] = []
         if not self.at(")") and not self._at_on_null():
             operands = list(self.comma_list(self.expression))
-        return self._json_end(word, operands, "ABSENT", position)
+        ordered = word == "JSON_ARRAYAGG" and self.accept("ORDER", "BY")
+        order_by = self.comma_list(self.ordering) if ordered else ()
+        return self._json_end(word, operands, "ABSENT", position, order_by)
 
     def _at_on_null(self) -> bool:
         return self.at("NULL", "ON", "NULL") or self.at("ABSENT", "ON", "NULL")
 
-    def _json_end(self, word: str, operands: list[Unresolved], default: str, position: Position) -> Unresolved:
+    def _json_end(
+        self,
+        word: str,
+        operands: list[Unresolved],
+        default: str,
+        position: Position,
+        order_by: tuple[Ordering, ...] = (),
+    ) -> Unresolved:
         on_null = default
         if self._at_on_null():
             on_null = self.next().upper
             self.expect("ON", "NULL")
         self.expect(")")
-        return self.behind_call(
-            Apply(word, (*operands, Apply(JSON_OPTION, (Lit("ON NULL"), Lit(on_null)))), position=position)
-        )
+        option = Apply(JSON_OPTION, (Lit("ON NULL"), Lit(on_null)))
+        return self.behind_call(Apply(word, (*operands, option), order_by=order_by, position=position))
 
     _special: ClassVar[dict[str, Callable[[SpecialCalls, str, Position], Unresolved]]] = {
         "CAST": _cast,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
 from firesteel.columns.column_types import DecimalType
 from firesteel.common.folding import fold_in_groups
-from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.parse.literals import interval_literal, time_literal
+from firesteel.common.table_errors import SqlParserException, ValidationException
+from firesteel.table.planner.parse.literals import at_unit, interval_literal, interval_of, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
 from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import (
@@ -184,7 +185,7 @@ class ExpressionParser(SpecialCalls):
             if self.accept("["):
                 left = Apply("ITEM", (left, self.expression()), position=position)
                 self.expect("]")
-            elif self.at(".") and not isinstance(left, Ref) and self.ahead().kind in ("word", "quoted"):
+            elif self.at(".") and self.ahead().kind in ("word", "quoted"):
                 self.next()
                 left = Apply("DOT", (left, Lit(self.name())), position=position)
             else:
@@ -194,6 +195,8 @@ class ExpressionParser(SpecialCalls):
         """Take a number: int, Decimal where it has a point, float where it has an exponent."""
         text = self.next().text
         if "e" in text.lower():
+            if math.isinf(float(text)):
+                raise ValidationException(f"SQL validation failed. Numeric literal '{text}' out of range")
             return float(text)
         return Decimal(text) if "." in text else int(text)
 
@@ -243,7 +246,9 @@ class ExpressionParser(SpecialCalls):
             return Subquery("SCALAR", query)
         items = self.comma_list(self.expression)
         self.expect(")")
-        return items[0] if len(items) == 1 else Apply("ROW", items, position=position)
+        if len(items) > 1:
+            return Apply("ROW", items, position=position)
+        return interval_of(self, items[0]) if at_unit(self) else items[0]
 
     def at_query(self) -> bool:
         """Return whether a query follows, also in further parentheses."""
@@ -289,14 +294,20 @@ class ExpressionParser(SpecialCalls):
         distinct = bool(self.accept("DISTINCT")) or (self.accept("ALL") and False)
         operands: tuple[Unresolved, ...] = ()
         order_by: tuple[Ordering, ...] = ()
-        if self.accept("*"):
+        nulls = None
+        if not distinct and self.accept("*"):
             operands = (Star(),)
         elif not self.at(")"):
             operands = self.comma_list(self.argument)
-            if self.accept("ORDER", "BY"):
+            nulls = self._nulls()
+            if self.at("ORDER", "BY"):
+                if name.upper() != "ARRAY_AGG":
+                    raise SqlParserException("SQL parse failed. ORDER BY unexpected")
+                self.expect("ORDER", "BY")
                 order_by = self.comma_list(self.ordering)
         self.expect(")")
-        return self.behind_call(Apply(name, operands, bool(distinct), None, order_by, position, True))
+        call = Apply(name, operands, bool(distinct), None, order_by, position, True)
+        return self.behind_call(call if nulls is None else _with_nulls(call, nulls))
 
     def argument(self) -> Unresolved:
         """Take an argument: an expression, a query, or `name => expression` as an `Apply` of `=>`."""
@@ -315,11 +326,14 @@ class ExpressionParser(SpecialCalls):
 
     def behind_call(self, call: Apply) -> Unresolved:
         """Parse the clauses after a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
-        if self.accept("IGNORE", "NULLS"):
-            call = replace(call, function=f"{call.function} IGNORE NULLS", order_by=())
-        else:
-            self.accept("RESPECT", "NULLS")
+        if nulls := self._nulls():
+            call = _with_nulls(call, nulls)
         if self.accept("WITHIN", "GROUP"):
+            if str(call.function).upper() not in _ORDERED:
+                raise ValidationException(
+                    f"SQL validation failed. Aggregate expression '{call.function}' must not contain a WITHIN GROUP "
+                    "clause"
+                )
             self.expect("(", "ORDER", "BY")
             orderings = self.comma_list(self.ordering)
             self.expect(")")
@@ -332,6 +346,10 @@ class ExpressionParser(SpecialCalls):
         if self.accept("OVER"):
             return OverCall(call, self.window_spec() if self.at("(") else WindowSpec(name=self.name()))
         return call
+
+    def _nulls(self) -> str | None:
+        """Take IGNORE NULLS or RESPECT NULLS, and return the first word."""
+        return next((word for word in ("IGNORE", "RESPECT") if self.accept(word, "NULLS")), None)
 
     def ordering(self) -> Ordering:
         """Take an item of ORDER BY."""
@@ -369,6 +387,22 @@ class ExpressionParser(SpecialCalls):
         if word is None:
             self.fail("PRECEDING", "FOLLOWING")
         return word, amount
+
+
+_ORDERED = frozenset({"COLLECT", "JSON_ARRAYAGG"})
+"""Functions that take WITHIN GROUP; ARRAY_AGG has its order among its arguments."""
+
+_WITH_NULLS = frozenset({"ARRAY_AGG", "LAG", "LEAD"})
+"""Functions that take IGNORE NULLS and RESPECT NULLS."""
+
+
+def _with_nulls(call: Apply, treatment: str) -> Apply:
+    """Return a call that ignores or respects NULLs."""
+    if str(call.function).upper() not in _WITH_NULLS:
+        raise ValidationException(
+            f"SQL validation failed. Cannot specify IGNORE NULLS or RESPECT NULLS following '{call.function}'"
+        )
+    return replace(call, function=f"{call.function} IGNORE NULLS", order_by=()) if treatment == "IGNORE" else call
 
 
 def _period(operand: Unresolved) -> tuple[Unresolved, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.parse_from import FromParser
 from firesteel.table.syntax.queries import (
     GroupingSets,
@@ -24,6 +25,7 @@ class QueryParser(FromParser):
         """Take a query with its WITH, ORDER BY and LIMIT."""
         tables = []
         if self.accept("WITH"):
+            self.accept("RECURSIVE")  # as in Flink, for queries that are not: a table does not know itself
             tables = list(self.comma_list(self._common_table))
         body = self._union()
         if self.accept("ORDER", "BY"):
@@ -40,25 +42,23 @@ class QueryParser(FromParser):
         return name, columns, query
 
     def _limit(self, body: Query) -> Query:
-        offset, fetch, found = 0, None, False
+        offset, fetch = 0, None
         while True:
             if self.accept("LIMIT"):
-                found = True
                 if not self.accept("ALL"):
                     fetch = self.integer()
                     if self.accept(","):
                         offset, fetch = fetch, self.integer()
             elif self.accept("OFFSET"):
-                offset, found = self.integer(), True
+                offset = self.integer()
                 self.accept_any("ROW", "ROWS")
             elif self.accept("FETCH"):
                 self.accept_any("FIRST", "NEXT")
                 fetch = 1 if self.at_any("ROW", "ROWS") else self.integer()
                 self.accept_any("ROW", "ROWS")
                 self.expect("ONLY")
-                found = True
             else:
-                return Limit(body, offset, fetch) if found else body
+                return Limit(body, offset, fetch) if offset or fetch is not None else body
 
     def _union(self) -> Query:
         left = self._intersect()
@@ -104,7 +104,8 @@ class QueryParser(FromParser):
             self.fail("SELECT", "VALUES", "WITH", "TABLE", "(")
         self.expect("SELECT")
         hints = self.hints()
-        self.accept("STREAM")
+        if self.accept("STREAM"):
+            raise ValidationException("SQL validation failed. Cannot convert a table to a stream: leave out STREAM")
         distinct = bool(self.accept("DISTINCT")) or bool(self.accept("ALL") and False)
         items = self.comma_list(self._item)
         if not self.accept("FROM"):

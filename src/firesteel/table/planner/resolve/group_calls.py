@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from firesteel.columns.column_types import (
     BooleanType,
@@ -12,7 +13,7 @@ from firesteel.columns.column_types import (
 )
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.rex import Rex, UserFunction
+from firesteel.columns.rex import Literal, Rex, UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.resolve.group_projection import GroupProjection
@@ -21,6 +22,7 @@ from firesteel.table.planner.resolve.scope import illegal_null, where
 from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
+from firesteel.table.planner.rules.constants import folded
 from firesteel.table.syntax.unresolved import Apply, Position, Star, constant
 
 
@@ -83,6 +85,11 @@ def group_call(inputs: ExpressionResolver, call: Apply, has_groups: bool) -> Gro
         arguments = tuple(rex for _, rex in inputs.scope.star())
     elif stars:
         arguments = ()
+    elif function == "COUNT" and not call.operands:
+        raise ValidationException(
+            f"SQL validation failed. {where(call.position)}Invalid number of arguments to function 'COUNT'. Was "
+            "expecting 1 arguments"
+        )
     else:
         arguments = tuple(inputs.resolve(o) for o in call.operands if not _is_option(o))
     condition = None if call.condition is None else inputs.resolve(call.condition)
@@ -110,27 +117,51 @@ def _call_type(
         return function.result_type
     aggregate = find_aggregate(function)
     assert aggregate is not None
-    types = [argument.type for argument in arguments]
-    check_arguments(function, types, call.position)
+    check_arguments(function, arguments, call.position)
     try:
-        return aggregate.resolve(types, has_groups, condition is not None)
+        return aggregate.resolve([argument.type for argument in arguments], has_groups, condition is not None)
     except FunctionError as error:
         raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
 
 
-def check_arguments(function: str, types: Sequence[DataType], position: Position | None) -> None:
+def check_arguments(function: str, arguments: Sequence[Rex], position: Position | None) -> None:
     """Check what Flink does not take as arguments of an aggregate function.
 
     Raises:
-        ValidationException: COUNT has more than one, or one in SQL is a NULL without a type.
+        ValidationException: COUNT has more than one, the delimiter of LISTAGG is no literal, a percentage is not
+            between 0 and 1, or an argument in SQL is a NULL without a type.
     """
-    if function.upper() == "COUNT" and len(types) > 1:
+    name = function.upper()
+    if name == "COUNT" and len(arguments) > 1:
         raise ValidationException(
             f"SQL validation failed. {where(position)}We now only support the count of one field; count a CASE that is "
             "NULL where one of them is"
         )
-    if position is not None and any(isinstance(kind, NullType) for kind in types):
+    if position is not None and any(isinstance(argument.type, NullType) for argument in arguments):
         raise illegal_null(where(position))
+    if name == "LISTAGG":
+        _check_delimiters(arguments[1:], where(position))
+    if name == "PERCENTILE":
+        _check_percentages(arguments[1:2], where(position))
+
+
+def _check_delimiters(delimiters: Sequence[Rex], place: str) -> None:
+    for delimiter in delimiters:
+        found = folded(delimiter)
+        is_null = isinstance(found, Literal) and found.value is None
+        if is_null or not isinstance(delimiter, Literal):
+            needed = "not be NULL" if is_null else "be a literal"
+            raise ValidationException(f"SQL validation failed. {place}Argument to function 'LISTAGG' must {needed}")
+
+
+def _check_percentages(percentages: Sequence[Rex], place: str) -> None:
+    for percentage in map(folded, percentages):
+        value = percentage.value if isinstance(percentage, Literal) else None
+        if isinstance(value, int | float | Decimal) and not 0 <= value <= 1:
+            raise ValidationException(
+                f"SQL validation failed. {place}Invalid function call: a percentage of PERCENTILE is between 0 and 1, "
+                f"found {value}"
+            )
 
 
 def _is_option(operand: object) -> bool:

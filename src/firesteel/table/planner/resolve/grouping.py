@@ -28,7 +28,7 @@ from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.group_windows import group_window_of
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, typed, where
 from firesteel.table.planner.resolve.subqueries import Subqueries
 from firesteel.table.planner.resolve.unresolved_tools import (
     group_window,
@@ -123,7 +123,7 @@ class GroupedSelect:
             self._sets = [frozenset().union(*parts) for parts in product(*sets)]
 
     def _key(self, item: Unresolved) -> int:
-        rex = self._inputs.resolve(item)
+        rex = typed(self._inputs.resolve(item))
         # `GROUP BY a, a` has one key, and so do grouping sets that name a column twice.
         if rex not in self._keys:
             self._keys.append(rex)
@@ -187,6 +187,12 @@ class GroupedSelect:
 
         GROUP_ID tells equal grouping sets apart: 0 for the first one.
         """
+        operands = [self._plain.resolve(operand) for operand in call.operands]
+        if any(operand not in self._keys for operand in operands):
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}Argument to {str(call.function).upper()} operator must "
+                "be a grouped expression"
+            )
         if self._sets is None:
             return Literal(0, BigIntType(False))
         id_ref = Deferred(("grouping id",), BigIntType(False))
@@ -198,8 +204,8 @@ class GroupedSelect:
                 f"'{call.function}'. Was expecting 1 arguments"
             )
         result: Rex | None = None
-        for operand in call.operands:
-            index = self._keys.index(self._plain.resolve(operand))
+        for operand in operands:
+            index = self._keys.index(operand)
             weight = Literal(2 ** (len(self._keys) - 1 - index), BigIntType(False))
             two = Literal(2, BigIntType(False))
             bit = self._plain.call("MOD", (self._plain.call("/", (id_ref, weight)), two))

@@ -18,15 +18,19 @@ from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
 from firesteel.table.planner.resolve.group_calls import check_arguments
+from firesteel.table.planner.resolve.over_checks import (
+    NAVIGATION,
+    RANKINGS,
+    check_frame,
+    check_navigation,
+    check_reference,
+)
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, OverCall, Star, WindowSpec
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
     from firesteel.table.planner.resolve.resolve_queries import ResolveContext
-
-RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
-NAVIGATION = frozenset({"LAG", "LEAD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,6 @@ class _Over:
     arguments: tuple[Rex, ...]
     type: DataType
     distinct: bool
-    condition: Rex | None
     partition: tuple[Rex, ...]
     order: tuple[tuple[Rex, bool, bool], ...]
     frame: rel.Frame
@@ -70,23 +73,26 @@ class OverCalls:
             function = user_function(inner, self._context.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
-        condition = None if inner.condition is None else resolver.resolve(inner.condition)
+        if inner.condition is not None:
+            raise ValidationException("SQL validation failed. OVER must be applied to aggregate function, not a FILTER")
+        order = tuple(
+            (
+                resolver.resolve(o.expression),
+                o.descending,
+                (not o.descending) if o.nulls_first is None else o.nulls_first,
+            )
+            for o in spec.order_by
+        )
+        check_navigation(function, arguments)
+        check_frame(function if inner.position else None, spec, [rex for rex, _, _ in order])
         made = _Over(
             function,
             arguments,
-            _type_of(function, arguments, spec, condition is not None),
+            _type_of(function, arguments, spec),
             inner.distinct,
-            condition,
             tuple(resolver.resolve(e) for e in spec.partition_by),
-            tuple(
-                (
-                    resolver.resolve(o.expression),
-                    o.descending,
-                    (not o.descending) if o.nulls_first is None else o.nulls_first,
-                )
-                for o in spec.order_by
-            ),
-            _frame(spec, function),
+            order,
+            _frame(spec),
             str(inner.function),
         )
         if made not in self._calls:
@@ -101,6 +107,8 @@ class OverCalls:
         if name not in self._windows:
             raise ValidationException(f"SQL validation failed. Window '{name}' not found")
         base = self._spec(self._windows[name])
+        if isinstance(window, WindowSpec):
+            check_reference(window, base)
         if not isinstance(window, WindowSpec) or window == WindowSpec(name=name):
             return base
         return replace(window, name=None, partition_by=base.partition_by, order_by=window.order_by or base.order_by)
@@ -111,7 +119,6 @@ class OverCalls:
             replace(
                 call,
                 arguments=tuple(transform(a, place) for a in call.arguments),
-                condition=None if call.condition is None else transform(call.condition, place),
                 partition=tuple(transform(p, place) for p in call.partition),
                 order=tuple((transform(r, place), d, n) for r, d, n in call.order),
             )
@@ -137,8 +144,7 @@ class OverCalls:
             order = tuple(rel.Collation(column(r), d, n) for r, d, n in call.order)
             key = (tuple(column(p) for p in call.partition), order, call.frame)
             arguments = tuple(column(a) for a in call.arguments)
-            condition = None if call.condition is None else column(call.condition)
-            made = rel.AggregateCall(call.function, arguments, call.type, call.distinct, condition, (), call.name)
+            made = rel.AggregateCall(call.function, arguments, call.type, call.distinct, None, (), call.name)
             groups.setdefault(key, []).append((number, made))
         node = extended(node, extra, "$o")
         return self._node(node, groups, rexes)
@@ -163,7 +169,7 @@ class OverCalls:
         return rel.Over(node, made, kind), [transform(rex, place) for rex in rexes]
 
 
-def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: WindowSpec, filtered: bool) -> DataType:
+def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: WindowSpec) -> DataType:
     if not isinstance(function, str):
         return function.result_type
     if function in RANKINGS:
@@ -179,10 +185,10 @@ def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: Win
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")
     types = [argument.type for argument in arguments]
-    check_arguments(function, types, None)
+    check_arguments(function, arguments, None)
     try:
         may_be_empty = any(_is_bounded(bound) for bound in (spec.preceding, spec.following))
-        return aggregate.resolve(types, True, filtered or may_be_empty)
+        return aggregate.resolve(types, True, may_be_empty)
     except FunctionError as error:
         raise ValidationException(f"SQL validation failed. {error}") from error
 
@@ -192,7 +198,7 @@ def _is_bounded(bound: Bound | None) -> bool:
     return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
 
 
-def _frame(spec: WindowSpec, function: object) -> rel.Frame:
+def _frame(spec: WindowSpec) -> rel.Frame:
     if spec.frame is None:
         whole = not spec.order_by
         return rel.Frame(False, None, None if whole else 0)

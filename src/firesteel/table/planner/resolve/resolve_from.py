@@ -74,6 +74,11 @@ class FromResolver:
         return node, Scope.of(node.row_type, (), self.outer)
 
     def _table(self, item: q.TableRef) -> Side:
+        if item.as_of is not None:
+            raise ValidationException(
+                f"SQL validation failed. {where(item.position)}FOR SYSTEM_TIME AS OF is for the right side of a join: "
+                "no catalog has tables with a time travel"
+            )
         node = self.queries.tables.get(item.path[0]) if len(item.path) == 1 else None
         if node is None:
             node = self._catalog_table(item)
@@ -131,7 +136,9 @@ class FromResolver:
         if isinstance(inner, q.Lateral) and may_check:
             return joins.lateral(item, left, inner, named)
         as_of = inner.as_of if isinstance(inner, q.TableRef) else None
-        return joins.join(item, left, self._with_conditions([]).resolve(item.right), as_of)
+        right = replace(inner, as_of=None) if isinstance(inner, q.TableRef) else inner
+        right = right if named is None else replace(named, query=right)
+        return joins.join(item, left, self._with_conditions([]).resolve(right), as_of)
 
     def _with_conditions(self, conditions: list[Unresolved]) -> FromResolver:
         return FromResolver(self.queries, self.outer, conditions, self._hints)

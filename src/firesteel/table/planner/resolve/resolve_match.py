@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
@@ -15,10 +16,11 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type
+from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Ref, Star
+from firesteel.table.syntax.unresolved import Apply, Lit, Ref, Star, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
@@ -53,6 +55,7 @@ class MatchResolver(ExpressionResolver):
             attribute: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
             return Call(name, (), attribute)
         if name in _NAVIGATION:
+            _check_offset(name, call.operands[1:])
             operands = tuple(self.resolve(operand) for operand in call.operands)
             return Call(name, operands, operands[0].type.nullable())
         aggregate = find_aggregate(name)
@@ -60,6 +63,7 @@ class MatchResolver(ExpressionResolver):
             first = call.operands[0] if call.operands else None
             operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
             star = first.qualifier if isinstance(first, Star) else ()
+            check_arguments(name, operands, None)
             try:
                 kind = aggregate.resolve([o.type for o in operands], False)
             except FunctionError as error:
@@ -67,6 +71,12 @@ class MatchResolver(ExpressionResolver):
             variable = Literal(star[0] if star else "*", _UNTYPED)
             return Call(f"AGGREGATE {name}", (variable, Literal(call.distinct, _UNTYPED), *operands), kind)
         return super()._apply(call)
+
+
+def _check_offset(name: str, offsets: Sequence[Unresolved]) -> None:
+    for offset in offsets:
+        if not (isinstance(offset, Lit) and isinstance(offset.value, int) and offset.value >= 0):
+            raise ValidationException(f"SQL validation failed. {name} goes a constant number of rows, not {offset!r}")
 
 
 _CONTAINERS = ("concat", "or", "permute")

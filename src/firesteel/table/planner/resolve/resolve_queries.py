@@ -32,7 +32,7 @@ from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolv
 from firesteel.table.planner.resolve.resolve_from import FromResolver
 from firesteel.table.planner.resolve.resolve_match import resolve_match
 from firesteel.table.planner.resolve.resolve_select import SelectResolver
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, typed, where
 from firesteel.table.planner.resolve.select_hints import HintNames, SelectHints
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.queries import Query
@@ -111,6 +111,8 @@ class QueryResolver:
     def _values(self, query: q.ValuesQuery, outer: Scope | None) -> Rel:
         resolver = ExpressionResolver(Scope((), outer), self.context.catalogs)
         rows = [[resolver.resolve(value) for value in row] for row in query.rows]
+        if query.row_type is None:
+            rows = [[typed(value) for value in row] for row in rows]
         if len({len(row) for row in rows}) > 1:
             raise ValidationException(
                 f"SQL validation failed. {where(query.position)}Values passed to VALUES operator must have compatible "

@@ -15,7 +15,7 @@ from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, uni
 from firesteel.table.planner.resolve.grouping import GroupedSelect
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, field_access
+from firesteel.table.planner.resolve.scope import Scope, field_access, typed
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import Subqueries
 from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, walk, with_values
@@ -125,7 +125,7 @@ class SelectResolver:
                 names += [name for name, _ in flattened]
                 rexes += [rex for _, rex in flattened]
                 continue
-            rexes.append(layer.resolver.resolve(item))
+            rexes.append(typed(layer.resolver.resolve(item)))
             names.append(name_of(item) or f"{query.unnamed}{len(names)}")
         return unique_names(names), rexes
 

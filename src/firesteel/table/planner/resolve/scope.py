@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from firesteel.columns.cast_rules import has_null_type
 from firesteel.columns.column_types import CharType, DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
@@ -92,7 +93,16 @@ class Scope:
                 )
             if matches:
                 return _with_fields(matches[0].rex, fields, ref)
-        return None
+        return self._nested(ref)
+
+    def _nested(self, ref: Ref) -> Rex | None:
+        """Return the field of a row that a name means that no column has."""
+        qualifier, name = ref.path[:-1], ref.path[-1]
+        rows = [c.rex for c in self.columns if isinstance(c.rex.type, RowType) and _is_suffix(qualifier, c.qualifier)]
+        found = [rex for rex in rows if isinstance(rex.type, RowType) and name in rex.type.names]
+        if len(found) > 1:
+            raise ValidationException(f"SQL validation failed. {where(ref.position)}Column '{name}' is ambiguous")
+        return _with_fields(found[0], (name,), ref) if found else None
 
     def star(self, qualifier: tuple[str, ...] = ()) -> list[tuple[str, Rex]]:
         """Return names and values of `*` or `t.*`.
@@ -127,6 +137,17 @@ def illegal_null(place: str) -> ValidationException:
     return ValidationException(
         f"SQL validation failed. {place}Illegal use of 'NULL'; give it a type, as in CAST(NULL AS INT)"
     )
+
+
+def typed(rex: Rex) -> Rex:
+    """Return a value of a row, which needs a type.
+
+    Raises:
+        ValidationException: it is NULL without a type, or has one in it.
+    """
+    if has_null_type(rex.type):
+        raise illegal_null("")
+    return rex
 
 
 def _is_suffix(qualifier: tuple[str, ...], full: tuple[str, ...]) -> bool:

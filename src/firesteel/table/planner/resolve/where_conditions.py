@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import BooleanType
+from firesteel.columns.column_types import BooleanType, NullType
 from firesteel.columns.rex import Literal, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
@@ -66,6 +66,8 @@ def _true() -> Literal:
 
 
 def _condition(rex: Rex, part: object) -> Rex:
+    if isinstance(rex.type, NullType):
+        return Literal(None, BooleanType())
     if not isinstance(rex.type, BooleanType):
         position = getattr(part, "position", None)
         raise ValidationException(f"SQL validation failed. {where(position)}WHERE clause must be a condition")

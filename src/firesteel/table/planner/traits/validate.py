@@ -59,6 +59,13 @@ def _check_scan(node: rel.TableScan, is_streaming: bool) -> None:
         )
 
 
+def _check_aggregate(node: rel.Aggregate, is_streaming: bool) -> None:
+    if is_streaming and any(call.function == "APPROX_COUNT_DISTINCT" for call in node.calls):
+        raise TableException(
+            "APPROX_COUNT_DISTINCT is not supported in stream mode but over windows; use COUNT(DISTINCT ...)"
+        )
+
+
 def _check_over(node: rel.Over, is_streaming: bool) -> None:
     for group in node.groups if is_streaming else ():
         _check_over_group(node, group)
@@ -72,6 +79,8 @@ def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
             "OVER windows' ordering in stream mode must be defined on a time attribute, unless all windows of the "
             "SELECT are ordered by other columns and begin with UNBOUNDED PRECEDING."
         )
+    if len(group.order) > 1 and is_time(_type_of(node.input, group.order[0])):
+        raise TableException("The window can only be ordered by a single time column.")
     if group.order[0].descending:
         raise TableException("OVER windows' ordering in stream mode must be ascending")
     if whole := [call.function for call in group.calls if call.function in _OF_WHOLE_PARTITIONS]:
@@ -175,7 +184,7 @@ CHECKS: dict[type, Callable[[object, bool], None]] = for_each_node(
         case(rel.AssignWatermark, _runs),
         case(rel.Project, _runs),
         case(rel.Filter, _runs),
-        case(rel.Aggregate, _runs),
+        case(rel.Aggregate, _check_aggregate),
         case(rel.WindowTableFunction, _runs),
         case(rel.WindowAggregate, _runs),
         case(rel.Join, _runs),

@@ -100,14 +100,17 @@ class Planner:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
-            plan = self.optimized([node])[0]
-            translator = self._translator(decide_lateness([plan]))
-            stream = with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
-            collect_id = stream.collect_async()
+            collect_id = self._result_stream(node).collect_async()
             self._keep_ancestors_of_last()
             batches = collect(environment, collect_id, _COLLECT, None)
         rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
+
+    def _result_stream(self, node: Rel) -> Batches:
+        """Return the DataStream whose batches `collect` returns."""
+        plan = self.optimized([node])[0]
+        translator = self._translator(decide_lateness([plan]))
+        return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
 
     def insert(self, inserts: Sequence[Insert], job_name: str | None) -> JobClient:
         """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
@@ -160,7 +163,7 @@ class Planner:
         names = [".".join(table.path) for _, table, _, _ in sinks]
         advice = PlanAdvice(self._advises_nothing()) if "PLAN_ADVICE" in details else None
         text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details], advice)
-        plan = self._checked_plan(nodes, sinks, job_name)
+        plan = self.check(nodes, sinks, job_name)
         if "JSON_EXECUTION_PLAN" in details:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
@@ -168,14 +171,23 @@ class Planner:
     def _advises_nothing(self) -> bool:
         return not self._is_streaming or self._config.get_configuration().get(TABLE_MINI_BATCH_ENABLED)
 
-    def _checked_plan(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
-        """Return the operators of queries or inserts as JSON text; they pass all checks of a submission."""
+    def check(self, nodes: Sequence[Rel], inserts: Sequence[Insert], job_name: str) -> str:
+        """Return the operators of queries or inserts as JSON text; they pass all checks of a submission.
+
+        Args:
+            nodes: The queries.
+            inserts: The inserts of the queries, as in `insert`; empty for queries alone.
+            job_name: The name of the job, for errors.
+
+        Raises:
+            FiresteelError: the queries can't be run.
+        """
         with self._own_job() as environment:
             transformations_of(environment).clear()
             if inserts:
                 self.attach(inserts)
             else:
-                transformations_of(environment).extend([transformation_of(self.column_stream(node)) for node in nodes])
+                transformations_of(environment).extend([transformation_of(self._result_stream(node)) for node in nodes])
             check(environment, job_name)
             return environment.get_execution_plan()
 

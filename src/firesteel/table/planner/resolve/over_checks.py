@@ -1,0 +1,98 @@
+"""What Flink refuses of OVER before it plans: windows, frames and arguments that its validator does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from firesteel.columns.column_types import DataType, IntegralType, NullType, NumericType
+from firesteel.columns.functions.function_errors import cannot_apply
+from firesteel.columns.interval_types import YearMonthIntervalType
+from firesteel.columns.rex import Literal, Rex
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table.planner.resolve.scope import illegal_null
+from firesteel.table.syntax.unresolved import UNBOUNDED, Bound, Lit, WindowSpec
+
+NAVIGATION = frozenset({"LAG", "LEAD"})
+RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
+
+
+def check_reference(window: WindowSpec, base: WindowSpec) -> None:
+    """Check a window that is made out of a named one.
+
+    Raises:
+        ValidationException: It has a partition of its own, or both have an order.
+    """
+    if window.partition_by:
+        raise _invalid("PARTITION BY not allowed with existing window reference")
+    if window.order_by and base.order_by:
+        raise _invalid("ORDER BY not allowed in both base and referenced windows")
+
+
+def check_frame(function: object, spec: WindowSpec, order: Sequence[Rex]) -> None:
+    """Check the frame of a window.
+
+    Args:
+        function: The function, None in the Table API, where each window has a frame.
+        spec: The window.
+        order: What its rows are ordered by.
+
+    Raises:
+        ValidationException: The function takes no frame, or the bounds are not those of a frame over this order.
+        TableException: Flink has no plan for the frame.
+    """
+    if spec.frame is None:
+        return
+    if function in RANKINGS or function in NAVIGATION:
+        raise _invalid("ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
+    lower, upper = spec.preceding, spec.following
+    assert lower is not None
+    assert upper is not None
+    if lower == ("FOLLOWING", UNBOUNDED):
+        raise _invalid("UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")
+    if upper == ("PRECEDING", UNBOUNDED):
+        raise _invalid("UNBOUNDED PRECEDING cannot be specified for the upper frame boundary")
+    for bound in (lower, upper):
+        if spec.frame == "ROWS":
+            _check_rows(bound)
+        else:
+            _check_range(bound, [rex.type for rex in order])
+
+
+def _check_rows(bound: Bound) -> None:
+    value = _number(bound)
+    if value is not None and (value < 0 or value != int(value)):
+        raise _invalid("ROWS value must be a non-negative integral constant")
+
+
+def _check_range(bound: Bound, order: Sequence[DataType]) -> None:
+    if _number(bound) is not None and not (order and isinstance(order[0], NumericType)):
+        raise _invalid("Data Type mismatch between ORDER BY and RANGE clause")
+    amount = bound[1]
+    if isinstance(amount, Lit | Literal) and isinstance(amount.type, YearMonthIntervalType):
+        raise TableException("Cannot generate a valid execution plan: RANGE by months; give a number of days")
+
+
+def _number(bound: Bound) -> int | float | Decimal | None:
+    amount = bound[1]
+    value = amount.value if isinstance(amount, Lit | Literal) else None
+    return value if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
+
+
+def check_navigation(function: object, arguments: Sequence[Rex]) -> None:
+    """Check the offset and the default of LAG and LEAD.
+
+    Raises:
+        ValidationException: The offset is no integer, or one of them a NULL without a type.
+    """
+    if function not in NAVIGATION:
+        return
+    if any(isinstance(argument.type, NullType) for argument in arguments):
+        raise illegal_null("")
+    if len(arguments) > 1 and not isinstance(arguments[1].type, IntegralType):
+        types = [argument.type for argument in arguments]
+        raise _invalid(str(cannot_apply(str(function), types, f"{function}(<ANY>, <INTEGER>)")))
+
+
+def _invalid(text: str) -> ValidationException:
+    return ValidationException(f"SQL validation failed. {text}")

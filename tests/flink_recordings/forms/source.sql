@@ -1,0 +1,2 @@
+CREATE TABLE s (a STRING, b STRING, n INT, d DOUBLE, bo BOOLEAN, bi BIGINT, e DECIMAL(10,2), arr ARRAY<INT>, m MAP<STRING,INT>, r ROW<x INT, y STRING>, dt DATE, tm TIME, byt BYTES, ts TIMESTAMP(3), tl TIMESTAMP_LTZ(3),
+  WATERMARK FOR ts AS ts) WITH ('connector'='datagen')
