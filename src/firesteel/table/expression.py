@@ -59,7 +59,7 @@ class Expression(
     Example:
         >>> from firesteel.table.expressions import col
         >>> str(col("a") + 1)
-        'a + 1'
+        'plus(a, 1)'
     """
 
     def __init__(self, node: Unresolved) -> None:
