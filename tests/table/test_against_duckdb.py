@@ -18,7 +18,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, StreamTableEnvironment
 from firesteel.testing import run_local
 from tests.table.environments import MINI_BATCH, environment
-from tests.table.typed_queries import TABLES, TypedQuery, random_tables
+from tests.table.typed_queries import LOOKED_UP, TABLES, TypedQuery, declare_sources, random_tables
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +69,8 @@ def view_of(name, table):
 
 def in_duckdb(tables, name):
     database = duckdb.connect(config={"default_null_order": "nulls_first_on_asc_last_on_desc", "threads": 1})
+    database.execute("CREATE TABLE looked_up (v0 BIGINT, v1 VARCHAR)")
+    database.executemany("INSERT INTO looked_up VALUES (?, ?)", LOOKED_UP)
     for table, rows in tables.items():
         columns = ", ".join(f"{column} {kind}" for column, kind in TABLES[table].items())
         database.execute(f"CREATE TABLE {table}_rows (id INT, {columns})")
@@ -124,7 +126,11 @@ def program(tables, name, query, options, parallelism=2, state="hashmap"):
     return env
 
 
+DIRECTORY = Path(tempfile.mkdtemp(prefix="firesteel-lookups-"))
+
+
 def declare(t_env, tables, name):
+    declare_sources(t_env, DIRECTORY)
     for table, rows in tables.items():
         fields = [DataTypes.FIELD("id", DataTypes.INT())]
         fields += [DataTypes.FIELD(column, TYPES[kind]) for column, kind in TABLES[table].items()]

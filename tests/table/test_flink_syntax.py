@@ -130,3 +130,9 @@ def test_expressions(batch):
     window = t.over_window(Over.partition_by(col("s").is_null).order_by(col("k")).alias("w"))
     found = rows(window.select(col("k"), lag(col("k")).over(col("w")), lag(col("k"), 2, 0).over(col("w"))))
     assert found == [(1, None, 0), (2, 1, 0), (3, 2, 1)]
+
+
+@pytest.mark.parametrize("columns", ["a INT UNIQUE", "a INT, UNIQUE (a)", "a INT, CONSTRAINT u UNIQUE (a)"])
+def test_constraints_of_uniqueness_are_refused(t_env, columns):
+    with pytest.raises(ValidationException, match="UNIQUE constraint is not supported yet"):
+        t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ('connector' = 'blackhole')")

@@ -20,7 +20,7 @@ from firesteel.table import StreamTableEnvironment
 from tests.table.environments import MINI_BATCH
 from tests.table.grown_tables import PARTS, let_grow, write_rows
 from tests.table.test_against_duckdb import PER_TABLES, STATES, folded, in_duckdb, plain, view_of
-from tests.table.typed_queries import TABLES, TypedQuery, random_tables
+from tests.table.typed_queries import TABLES, TypedQuery, declare_sources, random_tables
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -101,6 +101,7 @@ def program(tables, query, choose, directory, parallelism):
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(parallelism)
     t_env = StreamTableEnvironment.create(env)
+    declare_sources(t_env, directory)
     for table, rows in tables.items():
         write_rows(directory, table, rows)
         columns = ", ".join(f"{column} {kind}" for column, kind in {"id": "INT", **TABLES[table]}.items())

@@ -244,3 +244,10 @@ def test_an_equation_in_all_parts_of_an_or_is_a_key_of_the_join(t_env, query):
     (join,) = [one for one in inputs_first([found]) if isinstance(one, rel.Join)]
     assert len(join.left_keys) == 1
     assert found.row_type.names == t_env.sql_query(query)._node.row_type.names
+
+
+def test_clauses_of_json_functions_are_no_values():
+    value = "JSON_VALUE(s, 'lax $.k' DEFAULT 'x' ON EMPTY)"
+    condition = f"{value} = 'x' AND JSON_EXISTS(JSON_OBJECT('k' VALUE s), '$.k')"
+    rows = """(VALUES ('{}'), ('{"k": 1}')) AS v (s)"""
+    assert remaining(environment().sql_query(f"SELECT s FROM {rows} WHERE {condition}")) == [("{}",)]

@@ -71,11 +71,6 @@ def test_errors_come_at_the_call(table, make, text):
     assert text in str(raised.value)
 
 
-def test_expressions_have_a_textual_form():
-    assert str((col("a") + 1) * 2 > lit("x")) == "(a + 1) * 2 > 'x'"
-    assert str(col("a").cast(DataTypes.INT()).alias("b")) == "CAST(a AS INT) AS b"
-
-
 def test_over_windows_make_frames():
     window = (
         Over.partition_by(col("a")).order_by(col("ts")).preceding(row_interval(2)).following(CURRENT_ROW).alias("w")

@@ -68,6 +68,39 @@ class QueryForms:
         query = f"{left} {kind} LATERAL (SELECT {text} FROM {right}{where}{limit}) AS {name}"
         return f"{query}{' ON TRUE' if kind == 'LEFT JOIN' else ''}", [*columns, *self._columns(name, kinds)]
 
+    def _table_function(self):
+        """Return a table and the rows of a function of one of its numbers."""
+        left, columns = self._table(0)
+        numbers = [column.name for column in columns if column.kind == "INT"]
+        name, kind = self._name(), self._pick(["CROSS JOIN", "LEFT JOIN"])
+        if not numbers:
+            return left, columns
+        value = self._pick(numbers)
+        call = f"(SELECT UNNEST(RANGE({value})) AS v0)"
+        if self._is_flink:
+            call = f"TABLE(numbers_below({value}))"
+        text = f"{left} {kind} LATERAL {call} AS {name}{'(v0)' if self._is_flink else ''}"
+        return f"{text}{' ON TRUE' if kind == 'LEFT JOIN' else ''}", [*columns, *self._columns(name, ["BIGINT"])]
+
+    def _looked_up(self):
+        """Return a table and the rows of an external one, which are looked up by a number."""
+        left, columns = self._table(0)
+        numbers = [column.name for column in columns if column.kind in ("INT", "BIGINT")]
+        name, timed, kind = self._name(), self._name(), self._pick(["JOIN", "LEFT JOIN"])
+        if not numbers:
+            return left, columns
+        text, kinds = self._items([(column.name, column.kind) for column in columns])
+        key = f"{timed}.v{[column.name for column in columns].index(self._pick(numbers))}"
+        time, moment = (", PROCTIME() AS p", f"FOR SYSTEM_TIME AS OF {timed}.p ") if self._is_flink else ("", "")
+        found = f"(SELECT {text}{time} FROM {left}) AS {timed} {kind} looked_up {moment}AS {name} ON {key} = {name}.v0"
+        return found, [*self._columns(timed, kinds), *self._columns(name, ["BIGINT", "STRING"])]
+
+    def _json(self, value):
+        """Return a value as the text that it has in JSON."""
+        if self._is_flink:
+            return f"JSON_VALUE(JSON_OBJECT('k' VALUE {value}), '$.k')"
+        return f"JSON_EXTRACT_STRING(JSON_OBJECT('k', {value}), '$.k')"
+
     def _using(self, depth):
         """Return a join by the names of columns."""
         left, kinds = self._rows(depth - 1)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import datetime
 import random
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 
+from firesteel.table import DataTypes
+from firesteel.table.udf import udtf
 from tests.table.typed_forms import QueryForms
 
 TABLES = {
@@ -14,6 +18,9 @@ TABLES = {
     "u": {"c": "BIGINT", "m": "DECIMAL(8, 2)", "r": "STRING", "n": "DOUBLE"},
     "w": {"x": "INT", "y": "DOUBLE", "e": "DATE", "f": "BOOLEAN"},
 }
+LOOKED_UP = ((0, "p"), (1, "q"), (2, "q"), (2, None))
+"""The rows of `looked_up`, a table in a database, of a BIGINT `v0` and a STRING `v1`."""
+
 NUMBERS = ("INT", "BIGINT", "DOUBLE", "DECIMAL(8, 2)")
 WITH_NAN = frozenset({"d", "n"})
 """Columns with NaN, which are compared as rows are (as keys) and not by expressions."""
@@ -53,6 +60,26 @@ class Column:
     @property
     def group(self):
         return "NUMBER" if self.kind in NUMBERS else self.kind
+
+
+@udtf(result_types=[DataTypes.BIGINT()])
+def numbers_below(limit):
+    """Yield the numbers from 0 to below a limit."""
+    yield from range(limit or 0)
+
+
+def declare_sources(t_env, directory):
+    """Declare what queries read besides random tables: `numbers_below` and `looked_up`, in a directory."""
+    path = directory / "looked_up.db"
+    if not path.exists():
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("CREATE TABLE looked_up (v0 BIGINT, v1 TEXT)")
+            database.executemany("INSERT INTO looked_up VALUES (?, ?)", LOOKED_UP)
+    t_env.create_temporary_system_function("numbers_below", numbers_below)
+    t_env.execute_sql(
+        "CREATE TEMPORARY TABLE looked_up (v0 BIGINT, v1 STRING) "
+        f"WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:{path}', 'table-name' = 'looked_up')"
+    )
 
 
 class TypedQuery(QueryForms):
@@ -214,7 +241,7 @@ class TypedQuery(QueryForms):
         count = self._pick([1, 1, 2, 2, 3, 4]) if depth > 0 else self._pick([1, 1, 2])
         items = [self._table(depth) for _ in range(count)]
         if depth > 0 and self._chance(0.2):
-            items[0] = self._pick([self._unnested, self._lateral])()
+            items[0] = self._pick([self._unnested, self._lateral, self._table_function, self._looked_up])()
         if count > 1 and self._chance(0.4):
             return ", ".join(text for text, _ in items), [column for _, columns in items for column in columns]
         text, columns = items[0]
@@ -329,6 +356,8 @@ class TypedQuery(QueryForms):
             return self._pick([half, f"{column.name} + 1", f"ABS({column.name})"]), column.kind
         if self._chance(0.2) and column.kind not in ("NAN", "ROUND", "BOOLEAN"):
             return f"COALESCE({column.name}, {self._cast_literal(column)})", column.kind
+        if self._chance(0.1) and column.kind in ("INT", "BIGINT", "STRING"):
+            return self._json(column.name), "STRING"
         if self._chance(0.1):
             return f"CASE WHEN {self._comparison(columns)} THEN {column.name} END", column.kind
         return column.name, column.kind

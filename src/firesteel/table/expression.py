@@ -19,7 +19,7 @@ from firesteel.table.expression_functions.expression_json import JsonMethods
 from firesteel.table.expression_functions.expression_logic import LogicMethods, Operators
 from firesteel.table.expression_functions.expression_numbers import AggregateMethods, NumberMethods
 from firesteel.table.expression_functions.expression_strings import StringMethods
-from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.expression_functions.expression_summary import expression_summary
 from firesteel.table.expression_functions.expression_time import TimeMethods
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Unresolved
 
@@ -59,7 +59,7 @@ class Expression(
     Example:
         >>> from firesteel.table.expressions import col
         >>> str(col("a") + 1)
-        'a + 1'
+        'plus(a, 1)'
     """
 
     def __init__(self, node: Unresolved) -> None:
@@ -91,7 +91,7 @@ class Expression(
         return self.get(name)
 
     def __str__(self) -> str:
-        return expression_text(self._node)
+        return expression_summary(self._node)
 
     def __repr__(self) -> str:
         return f"Expression<{self}>"

@@ -93,7 +93,7 @@ def col(name: str) -> Expression[Any]:
 
     Example:
         >>> str(col("amount") * 2 + lit(1))
-        'amount * 2 + 1'
+        'plus(times(amount, 2), 1)'
     """
     return Expression(Ref((name,)))
 

@@ -9,7 +9,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_selection import WINDOW_PROPERTIES, select_items
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
-from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.expression_functions.expression_summary import expression_summary
 from firesteel.table.functions.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.planner.rel.rex_tools import unique_names
 from firesteel.table.syntax import queries
@@ -339,5 +339,5 @@ def _call_of(node: Any) -> tuple[Apply, tuple[str, ...]]:
     if isinstance(node, Alias):
         node, names = node.expression, node.names
     if not isinstance(node, Apply):
-        raise ValidationException(f"An aggregate function is expected, found {expression_text(node)}")
+        raise ValidationException(f"An aggregate function is expected, found {expression_summary(node)}")
     return node, names

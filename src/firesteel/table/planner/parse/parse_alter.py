@@ -28,6 +28,7 @@ class AlterParser(QueryParser):
                 ),
                 False,
             )
+        self._no_unique()
         is_key = self.accept("PRIMARY", "KEY")
         if is_key:
             self._not_enforced()
@@ -48,10 +49,15 @@ class AlterParser(QueryParser):
     def primary_key(self) -> tuple[str | None, tuple[str, ...]]:
         """Take `[CONSTRAINT name] PRIMARY KEY (columns) NOT ENFORCED`."""
         name = self.name() if self.accept("CONSTRAINT") else None
+        self._no_unique()
         self.expect("PRIMARY", "KEY")
         columns = self.names()
         self._not_enforced()
         return name, columns
+
+    def _no_unique(self) -> None:
+        if self.accept("UNIQUE"):
+            raise ValidationException("UNIQUE constraint is not supported yet")
 
     def _not_enforced(self) -> None:
         if not self.accept("NOT", "ENFORCED"):
@@ -162,7 +168,7 @@ class AlterParser(QueryParser):
     def _alter_item(self) -> s.AlterItem:
         if self.at("WATERMARK", "FOR"):
             return self.watermark(), None
-        if self.at_any("PRIMARY", "CONSTRAINT"):
+        if self.at_any("PRIMARY", "UNIQUE", "CONSTRAINT"):
             return ("PRIMARY KEY", self.primary_key()[1]), None
         self.accept("COLUMN")
         column, is_key = self.column()

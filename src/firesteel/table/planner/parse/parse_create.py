@@ -118,7 +118,7 @@ class CreateParser(ModelParser):
         while not self.at(")"):
             if self.at("WATERMARK", "FOR"):
                 watermarks.append(self.watermark())
-            elif self.at_any("PRIMARY", "CONSTRAINT"):
+            elif self.at_any("PRIMARY", "UNIQUE", "CONSTRAINT"):
                 constraint_name, primary_key = self.primary_key()
             elif self.is_name() and self.ahead().text in (",", ")"):
                 names.append(self.name())

@@ -8,6 +8,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import AtomicType
 from firesteel.columns.evaluate import CompiledRex
 from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.json_functions import JSON_OPTION
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.lazy_calls import LAZY
 from firesteel.columns.rex import Call, Literal, Rex, UserCall
@@ -16,8 +17,6 @@ from firesteel.table.planner.rel.rex_tools import with_operands
 
 __all__ = ["ONE_ROW", "folded"]
 
-_LAZY_VALUES = LAZY.keys() - {"JSON OPTION"}
-"""Lazy calls that are values; a clause of a JSON function is none."""
 ONE_ROW = ColumnBatch((), 1)
 
 
@@ -53,11 +52,13 @@ def folded(rex: Rex) -> Rex:
 
 def _is_constant(call: Call) -> bool:
     """Return whether a call of constants has one value, wherever and whenever it is computed."""
+    if call.function == JSON_OPTION:
+        return False  # a clause of a JSON function, which is no value
     if not (isinstance(call.type, AtomicType) and all(map(_is_value, call.operands))):
         return False
     function = find_function(call.function)
     if function is None:
-        return call.function in _LAZY_VALUES
+        return call.function in LAZY
     return function.deterministic and not function.momentary
 
 

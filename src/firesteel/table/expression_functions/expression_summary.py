@@ -1,0 +1,131 @@
+"""Expressions of the Table API as text for messages. Flink: `Expression.asSummaryString`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+
+from firesteel.columns.column_types import DataType
+from firesteel.columns.functions.definition_names import definition_name, is_written_in_capitals
+from firesteel.columns.type_text import type_text
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
+
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+_SYMBOLS = {"EXTRACT": 0, "FLOOR": 1, "CEIL": 1, "TIMESTAMPDIFF": 0}
+"""The operands that are units of time."""
+
+_TRIMS = {"BOTH": "true, true", "LEADING": "true, false", "TRAILING": "false, true"}
+_NAMES: Mapping[str, str] = {
+    "$SUM0": "sum0",
+    "=>": "ASSIGNMENT",
+    "DOT": "get",
+    "INITCAP": "initCap",
+    "IS JSON VALUE": "IS_JSON",
+    "LISTAGG": "listAgg",
+    "RANGE": "rangeTo",
+    "TRY_CAST": "TRY_CAST",
+    "WINDOW_END": "end",
+    "WINDOW_PROCTIME": "proctime",
+    "WINDOW_ROWTIME": "rowtime",
+    "WINDOW_START": "start",
+    "WITHOUT_COLUMNS": "withoutColumns",
+    "WITH_COLUMNS": "withColumns",
+}
+"""Names of what is no function in SQL, or of what SQL calls by one of several names."""
+
+
+def expression_summary(node: object) -> str:
+    """Return an unresolved expression as calls of functions, such as `plus(a, 1)`."""
+    match node:
+        case Ref():
+            return ".".join(node.path)
+        case Lit():
+            return _literal(node.value)
+        case Apply():
+            return _call(node)
+        case Alias():
+            names = (f"'{name}'" for name in node.names)
+            return f"as({', '.join([expression_summary(node.expression), *names])})"
+        case Ordering():
+            return f"{'desc' if node.descending else 'asc'}({expression_summary(node.expression)})"
+        case OverCall():
+            return f"over({_call(node.call)}, {node.window if isinstance(node.window, str) else '...'})"
+        case Star():
+            return ".".join((*node.qualifier, "*"))
+        case TypeName():
+            return _type(node.type)
+    return type(node).__name__
+
+
+def _type(kind: object) -> str:
+    return type_text(kind).removesuffix(" NOT NULL") if isinstance(kind, DataType) else str(kind)
+
+
+def _literal(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime.timedelta():
+            return str(value // _MILLISECOND)
+        case (str(bound), str(unit)):
+            return f"{bound}_{unit.removesuffix('S')}"
+        case datetime.datetime():
+            return value.isoformat()
+    return str(value)
+
+
+def _call(node: Apply) -> str:
+    special = _SPECIAL.get(node.function) if isinstance(node.function, str) else None
+    text = _plain(node) if special is None else special(node.operands)
+    return f"distinct({text})" if node.distinct else text
+
+
+def _plain(node: Apply) -> str:
+    name = _name(node)
+    texts = [expression_summary(operand) for operand in node.operands]
+    symbol = _SYMBOLS.get(str(node.function))
+    if symbol is not None and symbol < len(texts):
+        texts[symbol] = texts[symbol].strip("'")
+    return f"{name}({', '.join(texts)})"
+
+
+def _name(node: Apply) -> str:
+    if not isinstance(node.function, str):
+        return str(getattr(node.function, "name", "function"))
+    if node.named:
+        return node.function
+    known = _NAMES.get(node.function)
+    return known or (node.function if is_written_in_capitals(node.function) else definition_name(node.function))
+
+
+def _trim(operands: Sequence[object]) -> str:
+    where = operands[0].value if isinstance(operands[0], Lit) else None
+    return f"trim({', '.join([_TRIMS[str(where)], *map(expression_summary, operands[1:])])})"
+
+
+def _cast(operands: Sequence[object]) -> str:
+    value = expression_summary(operands[0])
+    # `null_of(kind)` is a cast here, and a typed literal in Flink.
+    return value if value == "null" else f"cast({value}, {expression_summary(operands[1])})"
+
+
+def _json_option(operands: Sequence[object]) -> str:
+    """Return the words of an option of a JSON function, behind the name of the option."""
+    words = [expression_summary(operand) for operand in operands[1:]]
+    return ", ".join(word.strip("'").replace(" ", "_") for word in words)
+
+
+def _first(operands: Sequence[object]) -> str:
+    return expression_summary(operands[0])
+
+
+_SPECIAL: Mapping[str, Callable[[Sequence[object]], str]] = {
+    "TRIM": _trim,
+    "CAST": _cast,
+    "ROWS": _first,
+    "JSON OPTION": _json_option,
+}

@@ -1,0 +1,64 @@
+"""The text of expressions is Flink's, as PyFlink 2.3 shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firesteel.table import DataTypes, expressions
+from firesteel.table.expression import JsonExistsOnError, TimeIntervalUnit
+from firesteel.table.expressions import UNBOUNDED_ROW, and_, array, call, col, lit, null_of, range_, row_interval
+
+a, b, c = col("a"), col("b"), col("c")
+
+TEXTS: dict[str, Any] = {
+    "plus(a, 2)": a + 2,
+    "mod(2, b)": 2 % b,
+    "notEquals(a, b)": a != b,
+    "and(a, b)": and_(a, b),
+    "isNotTrue(a)": ~a,
+    "minusPrefix(a)": -a,
+    "power(a, b)": a**b,
+    "ifThenElse(a, b, c)": a.then(b, c),
+    "isNull(a)": a.is_null,
+    "sum0(a)": a.sum0,
+    "distinct(count(a))": a.count.distinct,
+    "first_value(a)": a.first_value,
+    "stddevPop(a)": a.stddev_pop,
+    "ARRAY_AGG(a)": a.array_agg,
+    "as(a, 'x', 'y')": a.alias("x", "y"),
+    "cast(a, INT)": a.cast(DataTypes.INT()),
+    "desc(a)": a.desc,
+    "in(a, b, c)": a.in_(b, c),
+    "end(a)": a.end,
+    "UNHEX(a)": a.unhex,
+    "PERCENTILE(a, array(0.1, 0.5))": a.percentile(array(0.1, 0.5)),
+    "ASSIGNMENT('n', a)": a.as_argument("n"),
+    "trim(true, false, ' ', a)": a.trim_leading(),
+    "charLength(a)": a.char_length,
+    "LIKE(a, 'Jo_n%')": a.like("Jo_n%"),
+    "similar(a, 'A+')": a.similar("A+"),
+    "extract(YEAR, a)": a.extract(TimeIntervalUnit.YEAR),
+    "floor(a, YEAR)": a.floor(TimeIntervalUnit.YEAR),
+    "get(a, 'x')": a.get("x"),
+    "at(a, 0)": a.at(0),
+    "120": lit(10).years,
+    "864000000": lit(10).days,
+    "4": row_interval(4),
+    "null": null_of(DataTypes.BIGINT()),
+    "JSON_EXISTS('{}', '$.x', FALSE)": lit("{}").json_exists("$.x", JsonExistsOnError.FALSE),
+    "rangeTo(1, 2)": range_(1, 2),
+    "UNBOUNDED_ROW": UNBOUNDED_ROW,
+    "currentDate()": expressions.current_date(),
+    "concat_ws(', ', b, c)": expressions.concat_ws(", ", b, c),
+    "toTimestamp('x')": expressions.to_timestamp("x"),
+    "a.b.c(a)": call("a.b.c", a),
+    "'it''s'": lit("it's"),
+    "true": lit(True),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_text_of_an_expression(text: str) -> None:
+    assert str(TEXTS[text]) == text
