@@ -322,7 +322,7 @@ def _resolve_to_timestamp_ltz(types: Types, operands: Operands) -> Resolved:
     result = t.LocalZonedTimestampType(3)
     if types and isinstance(types[0], t.NumericType):
         precision = operands[1].value if len(types) > 1 and isinstance(operands[1], Literal) else None
-        if precision is not None and precision < 0:
+        if isinstance(precision, int) and precision < 0:
             raise FunctionError(f"Invalid function call: the precision of TO_TIMESTAMP_LTZ is {precision}; give 0 or 3")
         return signature("TO_TIMESTAMP_LTZ", result, "NUMERIC", "INTEGER", optional=1, nullable=True)(types, operands)
     return signature("TO_TIMESTAMP_LTZ", result, *["CHARACTER"] * 3, optional=2, nullable=True)(types, operands)

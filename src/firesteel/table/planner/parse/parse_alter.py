@@ -56,7 +56,7 @@ class AlterParser(QueryParser):
         return name, columns
 
     def _no_unique(self) -> None:
-        if self.accept("UNIQUE"):
+        if self.at("UNIQUE", "("):
             raise ValidationException("UNIQUE constraint is not supported yet")
 
     def _not_enforced(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.table_errors import ValidationException
+from firesteel.common.table_errors import SqlParserException
 from firesteel.table.planner.parse.parse_from import FromParser
 from firesteel.table.syntax.queries import (
     GroupingSets,
@@ -105,7 +105,7 @@ class QueryParser(FromParser):
         self.expect("SELECT")
         hints = self.hints()
         if self.accept("STREAM"):
-            raise ValidationException("SQL validation failed. Cannot convert a table to a stream: leave out STREAM")
+            raise SqlParserException("SQL parse failed. A table is no stream: leave out STREAM")
         distinct = bool(self.accept("DISTINCT")) or bool(self.accept("ALL") and False)
         items = self.comma_list(self._item)
         if not self.accept("FROM"):
