@@ -136,3 +136,29 @@ def test_expressions(batch):
 def test_constraints_of_uniqueness_are_refused(t_env, columns):
     with pytest.raises(ValidationException, match="UNIQUE constraint is not supported yet"):
         t_env.execute_sql(f"CREATE TABLE t ({columns}) WITH ('connector' = 'blackhole')")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k FROM (SELECT a.*, b.* FROM t AS a JOIN t AS b ON a.k = b.v)",
+        "SELECT x.k FROM (SELECT k, v AS k FROM t LIMIT 3) AS x",
+        "WITH x AS (SELECT k, v AS k FROM t) SELECT k FROM x",
+        "WITH x AS (SELECT k, v AS k FROM t UNION ALL SELECT k, v FROM t) SELECT y.k FROM x AS y",
+        "SELECT v FROM t WHERE v IN (SELECT k FROM (SELECT k, v AS k FROM t))",
+    ],
+)
+def test_a_name_of_two_columns_is_ambiguous(t_env, query):
+    t_env.execute_sql("CREATE TABLE t (k BIGINT, v BIGINT) WITH ('connector' = 'datagen')")
+    with pytest.raises(ValidationException, match="Column 'k' is ambiguous"):
+        t_env.sql_query(query)
+
+
+def test_columns_of_one_name_have_their_own_in_a_result_and_in_a_view(t_env):
+    t_env.execute_sql("CREATE TABLE t (k BIGINT, v BIGINT) WITH ('connector' = 'datagen')")
+    pair = "SELECT k, v AS k FROM t"
+    assert t_env.sql_query(pair).get_schema().get_field_names() == ["k", "k0"]
+    assert t_env.sql_query(f"SELECT a, b FROM ({pair}) AS x(a, b)").get_schema().get_field_names() == ["a", "b"]
+    assert t_env.sql_query(f"SELECT * FROM ({pair})").get_schema().get_field_names() == ["k", "k0"]
+    t_env.create_temporary_view("w", t_env.sql_query(pair))
+    assert t_env.sql_query("SELECT k0 FROM w AS x").get_schema().get_field_names() == ["k0"]

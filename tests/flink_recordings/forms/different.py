@@ -3,13 +3,7 @@
 _OVER = "SELECT SUM(n) OVER (PARTITION BY a ORDER BY ts"
 
 MORE = {
-    "The first of columns of one name, which Flink calls ambiguous; `*` has all.": [
-        "SELECT x.a FROM (SELECT a, a FROM s) AS x",
-        "SELECT x.a FROM (SELECT a, b AS a FROM s) AS x",
-        "SELECT a FROM (SELECT a, b AS a FROM s) AS x",
-        "SELECT * FROM (SELECT a, b AS a FROM s) AS x",
-        "SELECT a0 FROM (SELECT a, b AS a FROM s) AS x",
-    ],
+    "`*` is all columns, two of one name among them.": ["SELECT * FROM (SELECT a, b AS a FROM s) AS x"],
     "A column comes before the field of a row of the same name.": [
         "SELECT a, x FROM s, UNNEST(arr) AS t(x)",
         "SELECT a, x, y FROM s CROSS JOIN UNNEST(m) AS t(x, y)",

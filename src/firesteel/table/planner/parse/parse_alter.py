@@ -28,7 +28,7 @@ class AlterParser(QueryParser):
                 ),
                 False,
             )
-        self._no_unique()
+        self._no_unique("UNIQUE")
         is_key = self.accept("PRIMARY", "KEY")
         if is_key:
             self._not_enforced()
@@ -49,14 +49,14 @@ class AlterParser(QueryParser):
     def primary_key(self) -> tuple[str | None, tuple[str, ...]]:
         """Take `[CONSTRAINT name] PRIMARY KEY (columns) NOT ENFORCED`."""
         name = self.name() if self.accept("CONSTRAINT") else None
-        self._no_unique()
+        self._no_unique("UNIQUE", "(")
         self.expect("PRIMARY", "KEY")
         columns = self.names()
         self._not_enforced()
         return name, columns
 
-    def _no_unique(self) -> None:
-        if self.at("UNIQUE", "("):
+    def _no_unique(self, *words: str) -> None:
+        if self.at(*words):
             raise ValidationException("UNIQUE constraint is not supported yet")
 
     def _not_enforced(self) -> None:

@@ -71,7 +71,7 @@ class FromResolver:
             case q.Join():
                 return self._join(item)
         node = self.queries.resolve(item, self.outer)
-        return node, Scope.of(node.row_type, (), self.outer)
+        return node, Scope.of(node.row_type, (), self.outer, self.queries.names_of(item, node))
 
     def _table(self, item: q.TableRef) -> Side:
         if item.as_of is not None:
@@ -79,9 +79,10 @@ class FromResolver:
                 f"SQL validation failed. {where(item.position)}FOR SYSTEM_TIME AS OF is for the right side of a join: "
                 "no catalog has tables with a time travel"
             )
-        node = self.queries.tables.get(item.path[0]) if len(item.path) == 1 else None
-        if node is None:
-            node = self._catalog_table(item)
+        if len(item.path) == 1 and item.path[0] in self.queries.tables:
+            node, names = self.queries.tables[item.path[0]]
+            return node, Scope.of(node.row_type, item.path, self.outer, names)
+        node = self._catalog_table(item)
         return node, Scope.of(node.row_type, item.path, self.outer)
 
     def _catalog_table(self, item: q.TableRef) -> Rel:
@@ -110,9 +111,10 @@ class FromResolver:
         return ".".join(map(quoted, self.context.catalogs.qualify(path)))
 
     def _named(self, item: q.Named) -> Side:
-        node, _ = self.resolve(item.query)
+        node, scope = self.resolve(item.query)
+        names = list(item.columns) or [column.name for column in scope.columns]
         node = renamed(node, item.columns, item.name)
-        return node, Scope.of(node.row_type, (item.name,), self.outer)
+        return node, Scope.of(node.row_type, (item.name,), self.outer, names)
 
     def _window(self, item: q.WindowTable) -> Side:
         node = self.queries.window_table(item, self.outer)

@@ -50,11 +50,13 @@ class ResolveContext:
         catalogs: Finds tables and functions.
         is_streaming: Whether time attributes and changelogs exist.
         hint_names: The names in the hints of the statement.
+        written_names: Each SELECT two of whose columns have one name, with the names, by its `id`.
     """
 
     catalogs: CatalogManager
     is_streaming: bool
     hint_names: HintNames = field(default_factory=HintNames)
+    written_names: dict[int, tuple[q.Select, list[str]]] = field(default_factory=dict)
 
 
 class QueryResolver:
@@ -62,10 +64,10 @@ class QueryResolver:
 
     Args:
         context: The shared context.
-        tables: Common table expressions by name.
+        tables: Common table expressions by name, and the names of their columns; see `names_of`.
     """
 
-    def __init__(self, context: ResolveContext, tables: dict[str, Rel] | None = None) -> None:
+    def __init__(self, context: ResolveContext, tables: dict[str, tuple[Rel, list[str]]] | None = None) -> None:
         self.context = context
         self.tables = tables or {}
 
@@ -93,6 +95,21 @@ class QueryResolver:
             case q.With():
                 return self._with(query, outer)
         return self.from_clause(query, outer)[0]
+
+    def names_of(self, query: Query, node: Rel) -> list[str]:
+        """Return the names by which the columns of a resolved query are found.
+
+        Two columns of the same name have different ones in the node; a reference to that name is ambiguous.
+        """
+        while not isinstance(query, q.Select):
+            match query:
+                case q.OrderBy() | q.Limit() | q.With():
+                    query = query.query
+                case q.SetOperation():
+                    query = query.left
+                case _:
+                    return node.row_type.names
+        return self.context.written_names.get(id(query), (query, node.row_type.names))[1]
 
     def without_tables(self) -> QueryResolver:
         """Return a resolver of the queries of views, which do not see the common table expressions around them."""
@@ -202,7 +219,7 @@ class QueryResolver:
         tables = dict(self.tables)
         for name, columns, definition in query.tables:
             node = QueryResolver(self.context, tables).resolve(definition, outer)
-            tables[name] = renamed(node, columns, name)
+            tables[name] = renamed(node, columns, name), list(columns) or self.names_of(definition, node)
         return QueryResolver(self.context, tables).resolve(query.query, outer)
 
     def window_table(self, query: q.WindowTable, outer: Scope | None) -> Rel:

@@ -127,6 +127,8 @@ class SelectResolver:
                 continue
             rexes.append(typed(layer.resolver.resolve(item)))
             names.append(name_of(item) or f"{query.unnamed}{len(names)}")
+        if len(set(names)) < len(names):
+            self.context.written_names[id(query)] = query, names
         return unique_names(names), rexes
 
     def _place(

@@ -44,10 +44,16 @@ class Scope:
         self.level: int = 0 if outer is None else outer.level + 1
 
     @staticmethod
-    def of(row_type: RowType, qualifier: tuple[str, ...] = (), outer: Scope | None = None) -> Scope:
-        """Return the scope of one table."""
-        fields = enumerate(row_type.fields)
-        return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
+    def of(
+        row_type: RowType,
+        qualifier: tuple[str, ...] = (),
+        outer: Scope | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Scope:
+        """Return the scope of one table, whose columns may be found by other names than those of their type."""
+        refs = [InputRef(index, field.data_type) for index, field in enumerate(row_type.fields)]
+        found = zip(names or row_type.names, refs, strict=True)
+        return Scope([ScopeColumn(name, qualifier, ref) for name, ref in found], outer)
 
     def find(self, ref: Ref) -> Rex:
         """Return the expression that a reference resolves to, in this query or the nearest one around that has it.

@@ -75,7 +75,7 @@ class Planner:
         Raises:
             ValidationException: A name is unknown, or types do not fit.
         """
-        context = replace(self._context, hint_names=HintNames())
+        context = replace(self._context, hint_names=HintNames(), written_names={})
         with refused_if_too_deep():
             node = QueryResolver(context).resolve(query)
         context.hint_names.check()
