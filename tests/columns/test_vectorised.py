@@ -314,6 +314,14 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     [False] * 10,
     None,
 )
+@example(  # a state that grows beyond the memory
+    [[(row(WIDE, Decimal("0.5")), INSERT)] * 12] * 3,
+    (),
+    [call("LAST_VALUE", WIDE), call("LAST_VALUE", TEXT)],
+    (10_000, 1024),
+    [False, True, True] + [False] * 7,
+    2_000,
+)
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,

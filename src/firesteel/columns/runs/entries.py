@@ -13,6 +13,7 @@ import pyarrow as pa
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import are_same
 from firesteel.common.trust.pickling import pickled
 
@@ -156,7 +157,7 @@ def _loaded(column: Values) -> Array:
     if not isinstance(column, pa.Array):
         return column
     # This process has written the pickles, into a file that has no name.
-    return np.fromiter(map(pickle.loads, column.to_pylist()), object, len(column))
+    return np.fromiter(map(pickle.loads, pylist(column)), object, len(column))
 
 
 def _dumped(column: Values) -> Values:

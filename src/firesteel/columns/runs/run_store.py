@@ -160,15 +160,16 @@ class RunStore:
             if len(places):
                 changed.append(run.entries.take(places))
                 run.are_changed[places] = False
+        self._limit_memory()
         return changed
 
     def all(self) -> list[Entries]:
         """Merge all entries, and return them in parts; nothing must have changed since the last version."""
-        if not self._files:
-            if self._memory:
-                entries = _merged(self._memory).entries
-                self._memory = []
-                self.insert(entries.where(self._are_needed(entries)), False)
+        if not self._files and self._memory:
+            entries = _merged(self._memory).entries
+            self._memory = []
+            self.insert(entries.where(self._are_needed(entries)), False)
+        if not self._files:  # Values may have grown since they were added, so that there is one now.
             return [run.entries for run in self._memory]
         self._spill_all()
         if len(self._files) > 1:
