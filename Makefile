@@ -75,8 +75,7 @@ check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, 
 
 # $(SHARD), such as 2/3, keeps a part of the test modules: continuous integration runs the parts on machines of their own.
 WITHOUT_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark" --ignore tests/simulation
-# In the order of the modules, in which the long ones come early: the default begins with those of most tests.
-WITH_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile --no-loadscope-reorder -m spark $(if $(SHARD),--shard $(SHARD))
+WITH_SPARK = $(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m spark $(if $(SHARD),--shard $(SHARD))
 SIMULATION = $(BIN)/python -m pytest -q --timeout 5000 tests/simulation  # a test runs all seeds
 SERVERS = zookeeper chromium databases namespaces prometheus
 
