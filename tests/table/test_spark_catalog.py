@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from firesteel.client.spark_tables import SparkTableError
-from firesteel.common.files.run_directory import run_directory
+from firesteel.common.files.run_directory import RUN_DIRECTORY, run_directory
 from firesteel.connectors.spark import staging as connector
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.table import DataTypes, ExplainDetail
@@ -35,7 +35,13 @@ FULL_ROW = (
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
-    """The session of the program, with tables in the database `shop`."""
+    """The session of the program, with tables in the database `shop`; what it stages is beside nobody else's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(RUN_DIRECTORY, str(tmp_path_factory.mktemp("run", numbered=True)))
+        yield from session_with_tables(tmp_path_factory)
+
+
+def session_with_tables(tmp_path_factory):
     session = SparkSession(shared_gateway({}).context())
     location = tmp_path_factory.mktemp("shop")
     session.sql(f"CREATE DATABASE shop COMMENT 'All sales' LOCATION '{location}'")
