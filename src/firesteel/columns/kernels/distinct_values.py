@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
@@ -15,6 +14,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.vector_calls import counted
 from firesteel.columns.rows import batch_of
 
 _LEAST = 1024
@@ -82,7 +82,7 @@ class DistinctValues:
             None if a value is retracted that its group does not have.
         """
         plan = self._plan
-        there = np.flatnonzero(_is_counted(batch, plan))
+        there = np.flatnonzero(counted(batch, plan.arguments, plan.condition))
         columns = [batch.columns[index] for index in (*plan.keys, *plan.arguments)]
         rows = ColumnBatch(tuple(columns), batch.length).take(there)
         numbers = self._find(rows)
@@ -151,13 +151,3 @@ class DistinctValues:
         found = batch_of(rows, (*self._plan.types, pa.int64()))
         self._restore(found)
         self._unsaved.append(found)
-
-
-def _is_counted(batch: ColumnBatch, plan: DistinctPlan) -> Array:
-    found = np.ones(batch.length, bool)
-    for column in (batch.columns[index] for index in plan.arguments):
-        if column.null_count:
-            found &= column.is_valid().to_numpy(zero_copy_only=False)
-    if plan.condition is not None:
-        found &= pc.fill_null(batch.columns[plan.condition], False).to_numpy(zero_copy_only=False)
-    return found

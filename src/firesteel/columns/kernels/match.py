@@ -92,9 +92,7 @@ class Match(TimedKernel):
         plan = self._plan
         if plan.is_rowtime:
             times = millis_of(batch.columns[plan.order[0][0]])
-            in_time = times > self._watermark
-            self._waiting.add(batch.filter(in_time), times[in_time])
-            self._late.add(batch.length - int(in_time.sum()))
+            self._late.add(self._waiting.add_later(batch, times, self._watermark))
             return
         now = self.context.now_ms()
         for key, row in zip(self._keys(batch), rows_of(batch), strict=True):

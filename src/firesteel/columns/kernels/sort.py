@@ -82,9 +82,7 @@ class TimeSort(TimedKernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Keep rows that are not late."""
         times = millis_of(batch.columns[self._plan.time])
-        in_time = times > self._watermark
-        self._waiting.add(batch.filter(in_time), times[in_time])
-        self._late.add(batch.length - int(in_time.sum()))
+        self._late.add(self._waiting.add_later(batch, times, self._watermark))
 
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark."""

@@ -104,19 +104,9 @@ class VectorCall:
         """Return results, or some of them, as a column."""
         return pa.array(values, self.type, mask=nulls)
 
-    def chosen(self, batch: ColumnBatch) -> Array:
-        """Return the mask of rows that pass the FILTER."""
-        if self.plan.condition is None:
-            return np.ones(batch.length, bool)
-        return _to_numpy(pc.fill_null(batch.columns[self.plan.condition], False))
-
     def counted(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
-        valid = self.chosen(batch)
-        for index in self.plan.arguments:
-            if batch.columns[index].null_count:
-                valid = valid & _to_numpy(batch.columns[index].is_valid())
-        return valid
+        return counted(batch, self.plan.arguments, self.plan.condition)
 
 
 class VectorCount(VectorCall):
@@ -155,7 +145,7 @@ class _Numeric(VectorCall):
 
     def _values(self, batch: ColumnBatch, valid: Array, identity: object) -> Array:
         column = batch.columns[self.plan.arguments[0]]
-        values = _to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
+        values = to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
         return values if valid.all() else np.where(valid, values, self.dtype.type(identity))
 
     def covers(self, batch: ColumnBatch) -> bool:
@@ -241,7 +231,7 @@ class VectorExtreme(_Numeric):
             return False
         if not isinstance(self.plan.type, _FLOATS):
             return True
-        return not _has_negative_zero(_to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0)))
+        return not _has_negative_zero(to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0)))
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether no state is NaN or -0.0."""
@@ -296,6 +286,23 @@ def _has_negative_zero(values: Array) -> bool:
     return bool((np.signbit(values) & (values == 0)).any())
 
 
-def _to_numpy(array: pa.Array) -> Array:
+def counted(batch: ColumnBatch, arguments: Sequence[int], condition: int | None) -> Array:
+    """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
+    valid = chosen(batch, condition)
+    for index in arguments:
+        if batch.columns[index].null_count:
+            valid = valid & to_numpy(batch.columns[index].is_valid())
+    return valid
+
+
+def chosen(batch: ColumnBatch, condition: int | None) -> Array:
+    """Return the mask of rows that pass the FILTER."""
+    if condition is None:
+        return np.ones(batch.length, bool)
+    return to_numpy(pc.fill_null(batch.columns[condition], False))
+
+
+def to_numpy(array: pa.Array) -> Array:
+    """Return values as an array, objects where numpy has no such type."""
     values: Array = array.to_numpy(zero_copy_only=False)
     return values

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.functions.value_accumulators import DELIMITER
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, chosen, to_numpy
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
@@ -33,22 +33,22 @@ class VectorListAgg(VectorCall):
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the string of each row, None if it does not count, and its delimiter."""
-        strings, *delimiters = (_objects(batch.columns[index]) for index in self.plan.arguments)
-        strings[~self.chosen(batch)] = None
+        strings, *delimiters = (to_numpy(batch.columns[index]) for index in self.plan.arguments)
+        strings[~chosen(batch, self.plan.condition)] = None
         return [strings, *(delimiters or [np.full(batch.length, DELIMITER, object)])]
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
         """Return the states of groups with the strings of rows, or of other states, joined to their own."""
-        strings = np.concatenate([fields[0], added[0]])
-        is_there = pa.array(strings, pa.string()).is_valid().to_numpy(zero_copy_only=False)
-        codes = np.concatenate([np.arange(groups.count), groups.codes])[is_there]
+        strings = pa.array(np.concatenate([fields[0], added[0]]), pa.string())
+        there = np.flatnonzero(to_numpy(strings.is_valid()))
+        codes = np.concatenate([np.arange(groups.count), groups.codes])[there]
         sizes = np.bincount(codes, minlength=groups.count)
-        sorted_strings = pa.array(strings[is_there][np.argsort(codes, kind="stable")], pa.string())
+        sorted_strings = strings.take(pa.array(there[np.argsort(codes, kind="stable")]))
         ends = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         delimiters = fields[1].copy()
         delimiters[groups.codes] = added[1]  # of several rows of a group, the last one decides
         joined = pc.binary_join(pa.ListArray.from_arrays(ends, sorted_strings), pa.array(delimiters, pa.string()))
-        found = _objects(joined)
+        found = to_numpy(joined)
         found[sizes == 0] = None
         return [found, delimiters]
 
@@ -63,13 +63,8 @@ class VectorListAgg(VectorCall):
 
     def from_columns(self, columns: Iterator[pa.Array]) -> Fields:
         """Return what two columns hold."""
-        return [_objects(next(columns)), _objects(next(columns))]
+        return [to_numpy(next(columns)), to_numpy(next(columns))]
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
         """Return the joined strings; None is NULL to Arrow."""
         return fields[0], None
-
-
-def _objects(column: pa.Array) -> Array:
-    values: Array = column.to_numpy(zero_copy_only=False)
-    return values

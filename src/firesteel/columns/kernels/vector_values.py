@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, is_finite
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, chosen, is_finite
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import signs_of
 from firesteel.common.encoding.kinds import Kind
@@ -141,7 +141,7 @@ class VectorStates(VectorCall):
         """Return the arguments of each row, None if it does not count."""
         columns = [pylist(batch.columns[index]) for index in self.plan.arguments]
         rows = objects(list(zip(*columns, strict=True)) if columns else [()] * batch.length)
-        rows[~self.chosen(batch)] = None
+        rows[~chosen(batch, self.plan.condition)] = None
         return [rows]
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:

@@ -53,6 +53,12 @@ class WaitingRows:
         """Add rows with their times."""
         self._queue.add(rows, times)
 
+    def add_later(self, rows: ColumnBatch, times: Array, watermark: int) -> int:
+        """Add the rows after the watermark, and return the number of the others, which are late."""
+        in_time = times > watermark
+        self.add(rows.filter(in_time), times[in_time])
+        return rows.length - int(in_time.sum())
+
     @property
     def count(self) -> int:
         """Return the number of rows that wait."""

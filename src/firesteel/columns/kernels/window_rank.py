@@ -62,9 +62,7 @@ class WindowRank(TimedKernel):
 
     def _add(self, rows: ColumnBatch) -> None:
         timers = self._plan.clock.timers(millis_of(rows.columns[self._end]) - 1)
-        is_early = timers > self._watermark
-        self._waiting.add(rows.filter(is_early), timers[is_early])
-        self._late.add(rows.length - int(is_early.sum()))
+        self._late.add(self._waiting.add_later(rows, timers, self._watermark))
 
     def _best(self, waiting: TimedRows) -> Array:
         """Return the places of rows that may be in a result."""
