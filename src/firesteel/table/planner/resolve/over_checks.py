@@ -1,4 +1,4 @@
-"""What Flink refuses of OVER before it plans: windows, frames and arguments that its validator does not take."""
+"""Checks of windows, frames and arguments of OVER, which Flink's validator makes before it plans."""
 
 from __future__ import annotations
 
