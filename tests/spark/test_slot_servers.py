@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from firesteel.common import Configuration, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import FiresteelError
-from firesteel.spark import slot_processes
+from firesteel.spark import slot_processes, slot_servers
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
 
 
@@ -88,6 +89,24 @@ print(server._process.pid)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
+
+
+def test_each_process_that_ends_is_reported(server: SlotServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end comes while the server goes back to wait for orders, or before, or after."""
+
+    async def report_of(order: int) -> None:
+        async for ended in server.ended_orders():
+            if ended == order:
+                return
+
+    async def lose(processes: int) -> None:
+        for _ in range(processes):
+            order = server.order("slot", "/nowhere", "/nowhere", [])
+            async with asyncio.timeout(10):
+                await report_of(order)
+
+    monkeypatch.setattr(slot_servers, "_POLL_S", 0.001)
+    asyncio.run(lose(100))
 
 
 @pytest.fixture

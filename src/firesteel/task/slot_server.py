@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import select
 import signal
 import sys
+from collections.abc import Iterator
 
 import numpy  # noqa: F401 - what checkpoints write needs it
 
@@ -22,49 +24,75 @@ from firesteel.operators.chain import factory, fusion  # noqa: F401 - for the sl
 from firesteel.task import slot_process
 from firesteel.task.preloading import import_modules
 
+_STDIN = 0
+_MOST_BYTES = 1 << 16
+
 
 class _Reports:
     """Tells the one who orders of processes that have ended.
 
     Args:
         descriptor: The file descriptor to write to.
+
+    Attributes:
+        wakeup: A file descriptor that can be read when a process has ended.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
+        self._descriptor = descriptor
         self._orders: dict[int, str] = {}
-        os.set_blocking(descriptor, False)
-        signal.signal(signal.SIGCHLD, self._reap)
+        self.wakeup, self._waker = os.pipe()
+        for each in (descriptor, self.wakeup, self._waker):
+            os.set_blocking(each, False)
+        # A handler in Python would run late if its signal came just before a call that blocks.
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def fork(self, order: str) -> int:
         """Fork, as `os.fork` does, a process for an order."""
-        # The end of the process is handled when its order is known.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-        try:
-            process_id = os.fork()
-            if process_id:
-                self._orders[process_id] = order
-            else:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            return process_id
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        process_id = os.fork()
+        if process_id:
+            self._orders[process_id] = order
+        else:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (self._descriptor, self.wakeup, self._waker):
+                os.close(each)
+        return process_id
 
-    def _reap(self, *_: object) -> None:
+    def report(self) -> None:
+        """Report the processes that have ended since the last call."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.wakeup, _MOST_BYTES)
         with contextlib.suppress(ChildProcessError):  # There is none left.
             while process_id := os.waitpid(-1, os.WNOHANG)[0]:
                 order = self._orders.pop(process_id, None)  # An imported module may have children of its own.
                 if order is not None:
                     # If nobody reads, nobody wants to know.
                     with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                        os.write(self.descriptor, f"{order}\n".encode())
+                        os.write(self._descriptor, f"{order}\n".encode())
+
+
+def _orders(reports: _Reports) -> Iterator[str]:
+    """Yield the lines of standard input until it closes, and report the processes that end meanwhile."""
+    unread = b""
+    while True:
+        readable, _, _ = select.select([_STDIN, reports.wakeup], [], [])
+        if reports.wakeup in readable:
+            reports.report()
+        if _STDIN in readable:
+            read = os.read(_STDIN, _MOST_BYTES)
+            if not read:
+                return
+            *lines, unread = (unread + read).split(b"\n")
+            yield from (line.decode() for line in lines)
 
 
 def _run_slot(name: str, control_path: str, data_path: str) -> None:
     server = os.getppid()
     die_with_parent()
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    os.dup2(null, _STDIN)
     if os.getppid() != server:
         return
     slot_process.main(name, control_path, data_path)
@@ -77,8 +105,8 @@ def main() -> None:
     reports = _Reports(int(sys.argv[1]))
     collect_garbage_rarely()
     gc.freeze()
-    while order := sys.stdin.readline():
-        number, *slot, modules = order.rstrip("\n").split("\t")
+    for order in _orders(reports):
+        number, *slot, modules = order.split("\t")
         if import_modules(filter(None, modules.split(","))):
             gc.freeze()
         try:
@@ -89,7 +117,6 @@ def main() -> None:
             continue
         if process_id == 0:
             try:
-                os.close(reports.descriptor)
                 _run_slot(*slot)
             finally:
                 os._exit(1)
