@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -78,6 +78,15 @@ class Format:
             start = file.read(_SAMPLE_BYTES)
         lines = start.count(b"\n")
         return path.stat().st_size * lines / len(start) if lines else float(bool(start))
+
+    @property
+    def metadata(self) -> Mapping[str, DataType]:
+        """What messages have besides the columns: names of metadata, and the types of these columns."""
+        return {}
+
+    def with_metadata(self, keys: tuple[str, ...]) -> Format:
+        """Return a format whose rows have some of `metadata`, in this order, behind the columns."""
+        raise NotImplementedError(f"{type(self).__name__} has no metadata")
 
     @property
     def kinds(self) -> frozenset[Kind]:

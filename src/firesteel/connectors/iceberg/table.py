@@ -26,7 +26,6 @@ from firesteel.connectors.table_connector import (
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.operator_builder import with_partitioner
@@ -74,7 +73,6 @@ class _Iceberg:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = OPTIONS["iceberg"].read(table.options, "iceberg")
-        refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
         self._stored = self._address.ensure(table)
         check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns

@@ -25,7 +25,6 @@ from firesteel.connectors.table_connector import (
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of
@@ -75,7 +74,6 @@ class MongoTable:
     is_bounded = True
 
     def __init__(self, table: ResolvedTable, is_sink: bool) -> None:
-        refuse_metadata(table, "mongodb")
         self._table = table
         self._columns = table.physical_columns
         self._options = options = OPTIONS["mongodb"].read(table.options, "mongodb")

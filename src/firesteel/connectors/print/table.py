@@ -40,8 +40,7 @@ class PrintSink:
                 "The option 'standard-error' is not supported; rows are printed to standard output"
             )
         self._identifier = options.text("print-identifier") or None
-        persisted = (c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
-        self._types = tuple(column.type for column in persisted)
+        self._types = tuple(column.type for column in table.physical_columns)
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return all kinds: each is printed."""

@@ -22,7 +22,6 @@ from firesteel.connectors.table_connector import (
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
@@ -47,7 +46,6 @@ class _FormatTable:
     """What source and sink share: the options and types of a table."""
 
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
-        refuse_metadata(table, "spark")
         self._table = table
         self._options = OPTIONS["spark"].read(table.options, "spark")
         self._configuration = context.config.get_configuration().to_dict()

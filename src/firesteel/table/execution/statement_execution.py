@@ -20,6 +20,7 @@ from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.plan_execution import PlanExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.resolve.metadata_columns import with_written_metadata
 from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax import statements as s
@@ -124,10 +125,12 @@ class StatementExecutor(Executor):
         self._planner.attach(self._with_sinks(inserts))
 
     def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Any]:
-        return [
-            (insert.node, insert.table, self._catalogs.create_sink(insert.table, insert.request), insert.request)
-            for insert in inserts
-        ]
+        return [self._with_sink(insert) for insert in inserts]
+
+    def _with_sink(self, insert: PlannedInsert) -> Any:
+        sink = self._catalogs.create_sink(insert.table, insert.request)
+        node = with_written_metadata(insert.node, insert.table, sink, self._catalogs)
+        return node, insert.table, sink, insert.request
 
     def _job_name(self, inserts: list[PlannedInsert]) -> str:
         configured = self._config.get_configuration().get(PIPELINE_NAME)

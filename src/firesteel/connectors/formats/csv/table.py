@@ -59,7 +59,7 @@ class CsvFormat(Format):
 
     def decode_block(self, data: bytes) -> ColumnBatch:
         """Return the rows of whole lines."""
-        return self._decode_columns(data) or self._decode_records(data)
+        return self.decode_columns(data) or self._decode_records(data)
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the row of the first line of each message."""
@@ -70,7 +70,7 @@ class CsvFormat(Format):
             return self._batch(self._fields_of_messages(found))
         return self._batch(fields for fields in records if fields is not None)
 
-    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
+    def decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
         if not self._is_columnar or _may_differ(data, self._dialect):
             return None

@@ -47,6 +47,7 @@ _DIRECT = (
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_OTHER_LINE = re.compile(rb"^\s*[^\s{]", re.MULTILINE)
 _MICROSECONDS = 6
 _STYLES = {"SQL": Style.SQL, "ISO-8601": Style.ISO, "RFC-3339": Style.UTC}
 
@@ -81,17 +82,17 @@ class JsonFormat(Format):
 
     def decode_block(self, data: bytes) -> ColumnBatch:
         """Return the rows of whole lines."""
-        return self._decode_columns(data) or self._decode_records(data.split(b"\n"))
+        return self.decode_columns(data) or self._decode_records(data.split(b"\n"))
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the rows of messages of one record each."""
         found = [message for message in messages if message]
-        return self._decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
+        return self.decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
 
-    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
-        """Return the rows by Arrow's parser; None where its meaning may differ."""
+    def decode_columns(self, data: bytes) -> ColumnBatch | None:
+        """Return the rows of lines by Arrow's parser; None where its meaning may differ."""
         rows = row_type(self.columns)
-        if self._rules.fail_on_missing_field or not _is_columnar(rows) or data.isspace() or not data:
+        if self._rules.fail_on_missing_field or not _is_columnar(rows) or not _has_objects_only(data):
             return None
         schema = pa.schema(_text_type(rows))
         try:
@@ -196,12 +197,12 @@ def style_of(options: Options) -> Style:
     Raises:
         ValidationException: the option is invalid.
     """
-    standard = options.text("timestamp-format.standard", "SQL").upper()
-    if standard not in _STYLES:
+    standard = options.text("timestamp-format.standard", "SQL")
+    if standard.upper() not in _STYLES:
         raise ValidationException(
             f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
         )
-    return _STYLES[standard]
+    return _STYLES[standard.upper()]
 
 
 def json_rules(options: Options) -> JsonRules:
@@ -220,6 +221,17 @@ def json_rules(options: Options) -> JsonRules:
     if rules.ignore_parse_errors and rules.fail_on_missing_field:
         raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
     return rules
+
+
+def _has_objects_only(data: bytes) -> bool:
+    """Return whether each line that is not empty begins like an object, and there is one.
+
+    Arrow 26 dies at `null` in the first line.
+    """
+    objects = data.count(b"\n{") + data.startswith(b"{")
+    if objects == data.count(b"\n") + (not data.endswith(b"\n")):
+        return True
+    return _OTHER_LINE.search(data) is None and not data.isspace() and bool(data)
 
 
 def _is_columnar(kind: t.DataType) -> bool:
