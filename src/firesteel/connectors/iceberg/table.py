@@ -74,6 +74,11 @@ class _Iceberg:
         self._table = table
         self._options = OPTIONS["iceberg"].read(table.options, "iceberg")
         self._address = self._address_of_options()
+        if self.writes and self._address.catalog.is_read_only:
+            raise ValidationException(
+                "Tables of an Iceberg catalog of type 'hadoop' can only be read; use one of type rest, hive, glue or "
+                "jdbc to write"
+            )
         self._stored = self._address.ensure(table)
         check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
