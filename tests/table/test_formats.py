@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
-from firesteel.connectors.formats.json import table as json_format
+from firesteel.connectors.formats import text_columns
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.table_options import Options
 from firesteel.table import DataTypes
@@ -81,11 +81,11 @@ def test_the_form_of_times_is_that_of_the_pattern(texts, skipped, place, other):
     for found in (texts, changed, texts + changed):
         array = pa.array(found, pa.string()).slice(min(skipped, len(found)))
         wanted = all(
-            re.match(json_format._SQL_TIMESTAMP, text) and text[-1] != "\n"
+            text_columns._TIMESTAMP.match(text) and text[10] == " " and text[-1] != "\n"
             for text in found[skipped:]
             if text is not None
         )
-        assert json_format.has_form(array, "0000-00-00 00:00:00.000000", json_format._SQL_TIMESTAMP) == wanted
+        assert text_columns.has_form(array, "0000-00-00 00:00:00.000000", text_columns._TIMESTAMP, " ") == wanted
 
 
 def test_csv_by_columns_and_by_records_agree():
