@@ -1,4 +1,5 @@
 import datetime
+import io
 import re
 from decimal import Decimal
 
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
-from firesteel.columns.values import arrow_type
+from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.connectors.formats import text_columns
 from firesteel.connectors.formats.table_format import Columns, make_format
+from firesteel.connectors.identifiers import table_formats
 from firesteel.connectors.table_options import Options
 from firesteel.table import DataTypes
 from firesteel.table.errors import ValidationException
@@ -318,3 +320,51 @@ def test_parquet_is_written_as_its_options_say(tmp_path):
 def test_other_options_of_parquet_are_refused(options, message):
     with pytest.raises(ValidationException, match=re.escape(message)):
         make_format("parquet", Columns(("s",), (DataTypes.STRING(),)), Options(options, "parquet"), "files")
+
+
+KINDS = [
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 2)", "CHAR(3)", "STRING",
+    "BINARY(2)", "BYTES", "DATE", "TIME(0)", "TIMESTAMP(3)", "TIMESTAMP(9)", "TIMESTAMP_LTZ(3)",
+    "TIMESTAMP(3) WITH TIME ZONE",
+    "ARRAY<INT>", "MAP<STRING, INT>", "MAP<INT, INT>", "MULTISET<STRING>", "ROW<x INT>", "INTERVAL DAY TO SECOND(3)",
+    "INTERVAL YEAR TO MONTH", "VARIANT", "NULL",
+]  # fmt: skip
+VALUES = {"NULL": None, "VARIANT": None, "BOOLEAN": True, "CHAR(3)": "abc", "STRING": "a", "BINARY(2)": b"ab", "BYTES": b"a", "ARRAY<INT>": [1],
+          "MAP<STRING, INT>": {"a": 1}, "MAP<INT, INT>": {1: 1}, "MULTISET<STRING>": {"a": 1}, "ROW<x INT>": (1,),
+          "DECIMAL(10, 2)": Decimal("1.50"), "DATE": datetime.date(2024, 1, 2), "TIME(0)": datetime.time(1, 2, 3),
+          "INTERVAL DAY TO SECOND(3)": datetime.timedelta(1)}  # fmt: skip
+MOMENT = datetime.datetime(2024, 1, 2)
+
+
+@pytest.mark.parametrize("use", ["files", "messages"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_format_writes_and_reads_a_type_or_refuses_it_at_once(kind, use):
+    """A type that it has not must not fail where rows are."""
+    for name in table_formats(use):
+        if "confluent" in name or name == "protobuf":
+            continue
+        parsed = parse_type(kind)
+        try:
+            found = make_format(name, Columns(("c",), (parsed,)), Options({}, name), use)
+        except (ValidationException, ModuleNotFoundError):
+            continue
+        moment = MOMENT.replace(tzinfo=datetime.UTC) if "LTZ" in kind else MOMENT
+        value = moment if kind.startswith("TIMESTAMP") else VALUES.get(kind, 1)
+        array = to_arrow([value, value], parsed)
+        batch = ColumnBatch((array,), 2)
+        if found.is_text or use == "messages":
+            lines = found.encode(batch)
+            read = found.decode_messages(lines) if use == "messages" else found.decode_block(b"\n".join(lines) + b"\n")
+            assert read.columns[0].equals(array), name
+        else:
+            found.write_file(io.BytesIO(), [batch])
+
+
+def test_raw_messages_of_another_size_and_null():
+    found = format_of("raw", {"n": "INT"})
+    with pytest.raises(ValueError, match="deserializing INT type is not 4, but 3"):
+        found.decode_messages([b"abc"])
+    batch = ColumnBatch((pa.array([1, None], pa.int32()),), 2)
+    assert found.encode_messages(batch) == [b"\0\0\0\1", None]
+    with pytest.raises(ValueError, match="has no bytes for NULL in column 'n'"):
+        found.encode(batch)

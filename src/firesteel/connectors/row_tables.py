@@ -26,9 +26,6 @@ class SourceTable:
         table: The table.
         source: A source of `Row`s or tuples with the values of all physical columns, in the order of the table.
 
-    Raises:
-        ValidationException: the table declares metadata columns.
-
     Example:
         >>> class Squares(Source):
         ...     def discover_splits(self):
@@ -72,9 +69,6 @@ class SinkTable:
         sink: A sink of named `Row`s with the values of all physical columns. `Row.get_row_kind()` tells updates and
             deletions.
         kinds: Kinds of rows that the sink takes; the planner refuses a query with others. By default insertions only.
-
-    Raises:
-        ValidationException: the table declares metadata columns.
 
     Example:
         >>> class Lines(SinkWriter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.columns.batch import ColumnBatch, Kind
@@ -171,10 +172,23 @@ class LookupSource(Protocol):
         """Return what finds the rows for values of these columns."""
 
 
+class Ability(Enum):
+    """What a sink can do beside writing rows.
+
+    Attributes:
+        OVERWRITE: It replaces what is there (INSERT OVERWRITE). Flink: `SupportsOverwrite`.
+        PARTITIONING: It takes rows of PARTITIONED BY. Flink: `SupportsPartitioning`.
+    """
+
+    OVERWRITE = "overwrite"
+    PARTITIONING = "partitioning"
+
+
 class TableSink(Protocol):
     """A table that can be written. Flink: `DynamicTableSink`.
 
-    A sink with an attribute `metadata` writes these metadata columns: their types by key.
+    A sink with an attribute `abilities` has these, another one none; one with an attribute `metadata` writes these
+    metadata columns: their types by key.
     """
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:

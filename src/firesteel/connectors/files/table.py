@@ -21,7 +21,7 @@ from firesteel.connectors.files.table_statistics import estimated_rows
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import Ability, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -154,6 +154,8 @@ class FileTable(_Files):
 
 class FileTableSink(_Files):
     """Files below a path; a partition is a directory `key=value`."""
+
+    abilities = frozenset(Ability)
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table)

@@ -23,6 +23,7 @@ from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
+    Ability,
     ResolvedTable,
     ScanRequest,
     SinkRequest,
@@ -133,6 +134,8 @@ class IcebergTableSink(_Iceberg):
         table: The table.
         request: Whether the partitions that are written are replaced.
     """
+
+    abilities = frozenset(Ability)
 
     writes = True
 

@@ -212,9 +212,9 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         """Return a record per row."""
         found: list[Record] = []
         for batch in elements:
-            keys: list[bytes] | list[None] = [None] * batch.length
+            keys: Sequence[bytes | None] = [None] * batch.length
             if self._key is not None:
-                keys = self._key.encode(batch.with_columns([batch.columns[i] for i in self._key_columns]))
+                keys = self._key.encode_messages(batch.with_columns([batch.columns[i] for i in self._key_columns]))
             values = self._values(batch)
             target = self._target
             parts = (target.topics_of(batch), keys, values, target.times(batch), target.headers(batch))
@@ -229,5 +229,5 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         values = iter(self._encoded(batch.filter(is_kept)))
         return [next(values) if kept else None for kept in is_kept.tolist()]
 
-    def _encoded(self, batch: ColumnBatch) -> list[bytes]:
-        return self._value.encode(batch.with_columns([batch.columns[i] for i in self._value_columns]))
+    def _encoded(self, batch: ColumnBatch) -> Sequence[bytes | None]:
+        return self._value.encode_messages(batch.with_columns([batch.columns[i] for i in self._value_columns]))

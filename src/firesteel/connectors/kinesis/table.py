@@ -14,7 +14,7 @@ from firesteel.connectors.kinesis.sink import KinesisStreamsSink, PartitionKeyGe
 from firesteel.connectors.kinesis.sink_options import SINK_OPTIONS, UNUSED_SINK_OPTIONS, aws_properties, set_limits
 from firesteel.connectors.kinesis.source import KinesisSource, KinesisSourceSettings
 from firesteel.connectors.option_table import OptionTable, message_format
-from firesteel.connectors.table_connector import ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import Ability, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.errors import InvalidProgramError
@@ -90,6 +90,8 @@ class KinesisTable:
         kinds: The kinds of rows that are read.
         has_watermarks_per_split: Whether each shard has its own watermark.
     """
+
+    abilities = frozenset({Ability.PARTITIONING})
 
     metadata = METADATA
 

@@ -22,6 +22,7 @@ from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
+    Ability,
     ResolvedTable,
     ScanRequest,
     SinkRequest,
@@ -69,6 +70,8 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 
 class MongoTable:
     """A collection; a source, a lookup table and a sink. With a primary key documents are updated, else added."""
+
+    abilities = frozenset(Ability)
 
     kinds: frozenset[Kind] = INSERT_ONLY
     is_bounded = True

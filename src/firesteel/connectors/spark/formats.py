@@ -18,6 +18,7 @@ from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows, staging_root
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
+    Ability,
     Column,
     ResolvedTable,
     ScanRequest,
@@ -98,6 +99,8 @@ class SparkFormatTable(_FormatTable):
 
 class SparkFormatSink(_FormatTable):
     """Rows that Spark appends to a target by a format, at each checkpoint and at the end of a bounded job."""
+
+    abilities = frozenset(Ability)
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table, context)

@@ -19,6 +19,7 @@ from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInse
 from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.plan_execution import PlanExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
+from firesteel.table.execution.sink_abilities import check_abilities
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.metadata_columns import with_written_metadata
 from firesteel.table.planner.resolve.scope import where
@@ -129,6 +130,7 @@ class StatementExecutor(Executor):
 
     def _with_sink(self, insert: PlannedInsert) -> Any:
         sink = self._catalogs.create_sink(insert.table, insert.request)
+        check_abilities(insert.table, insert.request, sink)
         node = with_written_metadata(insert.node, insert.table, sink, self._catalogs)
         return node, insert.table, sink, insert.request
 

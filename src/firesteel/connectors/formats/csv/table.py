@@ -57,6 +57,7 @@ class CsvFormat(Format):
         self._dialect = _dialect(options)
         quote = self._dialect.quote_character
         self.quote = None if quote is None else quote.encode()
+        _ = self.codec  # which refuses types that CSV has not
 
     @property
     def codec(self) -> CsvCodec:

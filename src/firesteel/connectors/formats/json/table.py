@@ -72,6 +72,7 @@ class JsonFormat(Format):
         self._rules = json_rules(options)
         self._plain = options.flag("encode.decimal-as-plain-number")
         self.reads_fields = not self._rules.fail_on_missing_field
+        _ = self.part  # which refuses types that JSON has not
 
     @property
     def part(self) -> Part:
