@@ -329,7 +329,8 @@ KINDS = [
     "ARRAY<INT>", "MAP<STRING, INT>", "MAP<INT, INT>", "MULTISET<STRING>", "ROW<x INT>", "INTERVAL DAY TO SECOND(3)",
     "INTERVAL YEAR TO MONTH", "VARIANT", "NULL",
 ]  # fmt: skip
-VALUES = {"NULL": None, "VARIANT": None, "BOOLEAN": True, "CHAR(3)": "abc", "STRING": "a", "BINARY(2)": b"ab", "BYTES": b"a", "ARRAY<INT>": [1],
+VALUES = {"NULL": None, "VARIANT": None,
+          "BOOLEAN": True, "CHAR(3)": "abc", "STRING": "a", "BINARY(2)": b"ab", "BYTES": b"a", "ARRAY<INT>": [1],
           "MAP<STRING, INT>": {"a": 1}, "MAP<INT, INT>": {1: 1}, "MULTISET<STRING>": {"a": 1}, "ROW<x INT>": (1,),
           "DECIMAL(10, 2)": Decimal("1.50"), "DATE": datetime.date(2024, 1, 2), "TIME(0)": datetime.time(1, 2, 3),
           "INTERVAL DAY TO SECOND(3)": datetime.timedelta(1)}  # fmt: skip
