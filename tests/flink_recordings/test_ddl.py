@@ -43,3 +43,18 @@ def is_taken(case: dict[str, Any]) -> bool:
     except FiresteelError:
         return False
     return True
+
+
+def test_types_views_and_replacement_in_ddl() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql(
+        "CREATE TABLE t (ltz TIMESTAMP_LTZ(3), xs ARRAY<TIMESTAMP_LTZ(6)>) WITH ('connector' = 'datagen')"
+    )
+    with t_env.execute_sql("SHOW CREATE TABLE t").collect() as rows:
+        [(text,)] = rows
+    assert "`ltz` TIMESTAMP(3) WITH LOCAL TIME ZONE,\n  `xs` ARRAY<TIMESTAMP(6) WITH LOCAL TIME ZONE>\n" in text
+    t_env.execute_sql("CREATE VIEW v AS SELECT 1 AS a")
+    with pytest.raises(FiresteelError, match=r"Source table '.*`v`' of the LIKE clause can not be a VIEW"):
+        t_env.execute_sql("CREATE TABLE w LIKE v")
+    with pytest.raises(FiresteelError, match="already exists"):
+        t_env.execute_sql("CREATE OR REPLACE TABLE t (a INT) WITH ('connector' = 'datagen')")
