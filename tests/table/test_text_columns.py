@@ -48,7 +48,7 @@ COLUMNS = st.sampled_from(list(VALUES)).flatmap(
 STYLES = st.sampled_from([Style.SQL, Style.ISO, Style.CSV])
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(COLUMNS, STYLES)
 def test_columns_are_written_as_values(column: tuple[t.DataType, list[Any]], style: Style) -> None:
     kind, values = column
@@ -58,7 +58,7 @@ def test_columns_are_written_as_values(column: tuple[t.DataType, list[Any]], sty
     assert pylist(texts_of(array, kind, style)) == [None if one is None else write(one) for one in pylist(array)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(COLUMNS, STYLES, st.integers(0, 25), st.sampled_from(" 09-:.TZe+tNx"), st.booleans(), st.integers(0, 6))
 def test_columns_are_read_as_values(
     column: tuple[t.DataType, list[Any]], style: Style, place: int, other: str, is_changed: bool, precision: int
@@ -95,7 +95,7 @@ def test_usual_texts_are_read_by_columns() -> None:
     assert parsed(pa.array(["01:02:03.4"]), t.TimeType(), Style.SQL) is not None
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(COLUMNS, min_size=1, max_size=3))
 def test_rows_are_written_as_their_values(columns: list[tuple[t.DataType, list[Any]]]) -> None:
     length = min(len(values) for _, values in columns)
@@ -114,7 +114,7 @@ def test_rows_are_written_as_their_values(columns: list[tuple[t.DataType, list[A
         assert csv.encode(batch) == [csv.codec.line(row).encode() for row in rows]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.lists(COLUMNS, min_size=1, max_size=3), st.sampled_from([b"", b" ", b"0", b"x", b'"', b"\n", b"\xef\xbb\xbf"])
 )
