@@ -49,8 +49,9 @@ def install(names: Iterable[Removed]) -> None:
             owner = owner_of(place)
             if removed.widens or not hasattr(owner, removed.name):
                 setattr(owner, removed.name, removed.value)
-                if isinstance(owner, ModuleType) and hasattr(owner, "__all__"):
-                    owner.__all__ = [*owner.__all__, removed.name]
+                exported: list[str] | None = vars(owner).get("__all__")
+                if exported is not None:
+                    exported.append(removed.name)
 
 
 def owner_of(place: str) -> ModuleType | type:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from firesteel.columns import column_types as t
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type
-from firesteel.connectors.formats.text_values import Style, writer_of
+from firesteel.connectors.formats.text_values import Style, Write, writer_of
 
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _TIME = re.compile(r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$")
@@ -62,24 +61,25 @@ def _times(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
     return moments.cast(pa.time64("us")).cast(arrow_type(kind))
 
 
-def _timestamps(texts: pa.Array, kind: t.TimestampType, style: Style) -> pa.Array | None:
-    return None if style.zone else _moments(texts, kind.precision, style)
+def _timestamps(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
+    return None if style.zone else _moments(texts, kind, style)
 
 
-def _instants(texts: pa.Array, kind: t.LocalZonedTimestampType, style: Style) -> pa.Array | None:
+def _instants(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
     if not pc.all(pc.ends_with(texts, "Z")).as_py():
         return None
-    found = _moments(pc.utf8_slice_codeunits(texts, 0, -1), kind.precision, style)
+    found = _moments(pc.utf8_slice_codeunits(texts, 0, -1), kind, style)
     return None if found is None else found.cast(arrow_type(kind))
 
 
-def _moments(texts: pa.Array, precision: int, style: Style) -> pa.Array | None:
+def _moments(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
+    assert isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType))
     if not has_form(texts, f"0000-00-00{style.separator}00:00:00.000000", _TIMESTAMP, style.separator):
         return None
     found = texts.cast(pa.timestamp("us"))
-    if precision >= _MICROSECONDS:
+    if kind.precision >= _MICROSECONDS:
         return found
-    step = 10 ** (_MICROSECONDS - precision)
+    step = 10 ** (_MICROSECONDS - kind.precision)
     micros = found.cast(pa.int64())
     return pc.subtract(micros, pa.array(np.mod(np.asarray(pc.fill_null(micros, 0)), step))).cast(pa.timestamp("us"))
 
@@ -94,7 +94,7 @@ def _booleans(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | Non
     return pc.equal(texts, "true") if _all_match(texts, _BOOLEAN) else None
 
 
-_PARSERS: dict[type[t.DataType], Callable[[pa.Array, Any, Style], pa.Array | None]] = {
+_PARSERS: dict[type[t.DataType], Callable[[pa.Array, t.DataType, Style], pa.Array | None]] = {
     t.DateType: _dates,
     t.TimeType: _times,
     t.TimestampType: _timestamps,
@@ -171,7 +171,7 @@ def _texts_of_moments(values: pa.Array, kind: t.DataType, style: Style) -> pa.Ar
     return pc.binary_join_element_wise(texts, zone, "") if zone else texts
 
 
-def _texts_of_doubles(values: pa.Array, write: Callable[[Any], str]) -> pa.Array:
+def _texts_of_doubles(values: pa.Array, write: Write) -> pa.Array:
     """Return numbers as Java writes them; in its range without exponents, Arrow does but for `.0`."""
     size = pc.abs(values)
     is_plain = pc.fill_null(pc.and_(pc.greater_equal(size, _PLAIN_FROM), pc.less(size, _PLAIN_TO)), True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from pyarrow.fs import FileInfo, FileSelector, FileType
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -34,7 +34,7 @@ def _refused(self: HadoopCatalog, *_: object, **__: object) -> NoReturn:
     )
 
 
-class HadoopCatalog(Catalog):  # type: ignore[misc]  # its package has no types for us
+class HadoopCatalog(Catalog):
     """The tables below a warehouse.
 
     Args:
@@ -115,7 +115,7 @@ class HadoopCatalog(Catalog):  # type: ignore[misc]  # its package has no types 
         files, path = self._file_system(*names)
         return files.get_file_info(path)
 
-    def _file_system(self, *names: str) -> tuple[Any, str]:
+    def _file_system(self, *names: str) -> tuple[FileSystem, str]:
         scheme, netloc, path = PyArrowFileIO.parse_location(self._location(*names), self.properties)
         return self._io.fs_by_scheme(scheme, netloc), path
 

@@ -31,7 +31,7 @@ from firesteel.table.types import DataTypes, RowType
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
     from firesteel.table.functions.modules import Modules
-    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.planner.translate.planner import Insert, Planner
     from firesteel.table.table_config import TableConfig
 
 
@@ -125,10 +125,10 @@ class StatementExecutor(Executor):
         """Add the inserts to the program of the execution environment."""
         self._planner.attach(self._with_sinks(inserts))
 
-    def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Any]:
+    def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Insert]:
         return [self._with_sink(insert) for insert in inserts]
 
-    def _with_sink(self, insert: PlannedInsert) -> Any:
+    def _with_sink(self, insert: PlannedInsert) -> Insert:
         sink = self._catalogs.create_sink(insert.table, insert.request)
         check_abilities(insert.table, insert.request, sink)
         node = with_written_metadata(insert.node, insert.table, sink, self._catalogs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.connectors.formats.csv.codec import CsvCodec
+from firesteel.connectors.formats.csv.codec import CsvCodec, Write
 from firesteel.connectors.formats.csv.column_parts import column_part, is_bare
 from firesteel.connectors.formats.csv.column_texts import quoted_texts
 from firesteel.connectors.formats.csv.dialect import CsvDialect
@@ -172,7 +172,7 @@ class CsvFormat(Format):
         found: list[bytes] = pylist(lines.cast(pa.binary()))
         return found
 
-    def _fields(self, values: pa.Array, kind: t.DataType, write: Callable[[Any], str]) -> pa.Array:
+    def _fields(self, values: pa.Array, kind: t.DataType, write: Write) -> pa.Array:
         """Return the texts of a column as they stand in lines."""
         if isinstance(kind, (t.ArrayType, t.RowType)):
             return pa.array(list(map(write, pylist(values))), pa.string())

@@ -212,7 +212,7 @@ def _pattern(options: Options, key: str) -> re.Pattern[str]:
         raise options.invalid(key, "a regular expression") from None
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("it is no object")
     return value

@@ -167,7 +167,7 @@ class JsonFormat(Format):
 
     def _encode_columns(self, batch: ColumnBatch) -> list[bytes]:
         """Return objects that have all fields."""
-        pieces: list[Any] = []
+        pieces: list[pa.Array | str] = []
         for name, kind, array in zip(self.columns.names, self.columns.types, batch.columns, strict=True):
             pieces += [f"{',' if pieces else '{'}{quoted(name)}:", pc.fill_null(self._texts(array, kind), "null")]
         objects = pc.binary_join_element_wise(*pieces, "}", "")
