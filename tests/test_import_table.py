@@ -56,7 +56,7 @@ ALLOWED = {
         "datastream",
         "gateway",
     },
-    "compat": {"common", "graph", "pyflink1"},
+    "compat": {"common", "datastream", "graph", "metrics", "pyflink1", "table"},
     "notebook": {"common", "client", "runtime", "table"},
     "migration": {"common", "compat", "datastream", "functions", "graph", "pyflink1", "runtime", "table"},
     "pyflink1": {"common", "columns", "datastream", "functions", "connectors", "table"},

@@ -33,6 +33,8 @@ def _run(program: str) -> subprocess.CompletedProcess[str]:
         "alias_pyflink(); import pyflink.common.typeinfo",
         "from pyflink.util.exceptions import JavaException, TableException; from firesteel.table.errors import "
         "TableException as own; assert TableException is own and issubclass(own, JavaException)",
+        "from pyflink.shell import *; from pyflink.table.expressions import col; numbers = s_env.from_collection([1], "
+        "Types.INT()); assert st_env.from_data_stream(numbers, col('n')).get_schema().get_field_names() == ['n']",
         "import pickle; from pyflink.common import Row; assert b'pyflink' not in pickle.dumps(Row(1))",
     ],
 )

@@ -33,6 +33,7 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
 from firesteel.datastream.formats.orc import OrcBulkWriters
 from firesteel.datastream.formats.parquet import ParquetBulkWriters
+from firesteel.table import DataTypes
 from firesteel.testing import Fault, run_local
 
 FLAT = BucketAssigner.base_path_bucket_assigner()
@@ -362,10 +363,30 @@ def test_orc_files_have_a_column_per_field(tmp_path: Path) -> None:
     assert sorted(found, key=str) == sorted([first, dict.fromkeys(first)], key=str)
 
 
+@pytest.mark.parametrize("writers", [ParquetBulkWriters, OrcBulkWriters])
+def test_a_row_type_of_tables_gives_the_types_of_columns(writers: Any, tmp_path: Path) -> None:
+    fields = {
+        "name": (DataTypes.VARCHAR(10), Types.STRING(), "Ann", "Ann"),
+        "due": (DataTypes.DECIMAL(2, 0), Types.BIG_DEC(), Decimal("1.5"), Decimal(2)),
+        "day": (DataTypes.DATE(), Types.SQL_DATE(), MOMENT.date(), MOMENT.date()),
+        "since": (DataTypes.TIMESTAMP(3), Types.SQL_TIMESTAMP(), MOMENT, MOMENT),
+        "numbers": (DataTypes.ARRAY(DataTypes.INT()), Types.LIST(Types.INT()), [1, 2], [1, 2]),
+    }
+    row_type = DataTypes.ROW([DataTypes.FIELD(name, kind) for name, (kind, _, _, _) in fields.items()])
+    stream_type = Types.ROW_NAMED(list(fields), [kind for _, kind, _, _ in fields.values()])
+    sink = FileSink.for_bulk_format(str(tmp_path), writers.for_row_type(row_type)).with_bucket_assigner(FLAT).build()
+    run_people(sink, stream_type, [Row(*(value for _, _, value, _ in fields.values())), Row(*[None] * len(fields))])
+    (path,) = tmp_path.iterdir()
+    table = pyarrow.parquet.read_table(path) if writers is ParquetBulkWriters else pyarrow.orc.ORCFile(path).read()
+    expected = {name: value for name, (_, _, _, value) in fields.items()}
+    assert table.to_pylist() == [expected, dict.fromkeys(fields)]
+    assert table.schema.field("due").type == pyarrow.decimal128(2, 0)
+
+
 def test_types_that_orc_files_cannot_hold_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="field 'at' is a time of day, which ORC does not support"):
         OrcBulkWriters.for_row_type(Types.ROW_NAMED(["at"], [Types.SQL_TIME()]))
-    with pytest.raises(TypeError, match=r"takes a Types.ROW_NAMED, found"):
+    with pytest.raises(TypeError, match=r"takes a DataTypes.ROW or a Types.ROW_NAMED, found"):
         OrcBulkWriters.for_row_type(Types.INT())  # type: ignore[arg-type]
     for key, value, text in (
         ("orc.compress", "RAR", "must be NONE, ZLIB, SNAPPY, LZ4, ZSTD, found 'RAR'"),

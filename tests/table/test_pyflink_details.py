@@ -30,7 +30,7 @@ from firesteel.table import (
 )
 from firesteel.table.catalog import CatalogBaseTable, CatalogPartition, CatalogPartitionSpec, ObjectPath
 from firesteel.table.descriptors import Schema as LegacySchema
-from firesteel.table.expressions import call, col, object_of
+from firesteel.table.expressions import call, call_sql, col, object_of
 from firesteel.table.functions.inference import infer_type
 from firesteel.table.planner.rules.constants import folded
 from firesteel.table.udf import udaf, udf, udtf
@@ -100,13 +100,19 @@ def test_a_schema_shows_types_as_they_were_given():
         .column("payload", "ROW<name STRING, age INT>")
         .column_by_metadata("topic", DataTypes.STRING(), None, True)
         .column_by_metadata("ts", DataTypes.TIMESTAMP(3), "timestamp")
+        .column_by_expression("before", call_sql("ts - INTERVAL '1' DAY"))
+        .column_by_expression("next", col("id") + 1)
+        .watermark("ts", "ts - INTERVAL '5' SECOND")
         .build()
     )
     assert str(schema).splitlines()[1:-1] == [
         "  `id` INT NOT NULL,",
         "  `payload` [ROW<name STRING, age INT>],",
         "  `topic` STRING METADATA VIRTUAL,",
-        "  `ts` TIMESTAMP(3) METADATA FROM 'timestamp'",
+        "  `ts` TIMESTAMP(3) METADATA FROM 'timestamp',",
+        "  `before` AS [ts - INTERVAL '1' DAY],",
+        "  `next` AS plus(id, 1),",
+        "  WATERMARK FOR `ts` AS [ts - INTERVAL '5' SECOND]",
     ]
 
 
@@ -120,6 +126,12 @@ def test_descriptors_show_their_options_in_order():
 def test_the_text_of_a_type_is_its_name_and_its_repr_tells_all():
     assert (str(DataTypes.STRING()), repr(DataTypes.STRING())) == ("VARCHAR", "VarCharType(2147483647, true)")
     assert str(infer_type(array.array("u", "a")).element_type) == "CHAR"
+
+
+@pytest.mark.parametrize(("names", "part"), [(("", "t"), "databaseName"), (("d", " "), "objectName")])
+def test_paths_of_objects_have_two_names(names, part):
+    with pytest.raises(ValueError, match=f"{part} cannot be null or empty"):
+        ObjectPath(*names)
 
 
 def test_paths_of_objects_are_ordered_and_only_compared_with_paths():
@@ -279,3 +291,14 @@ def test_operators_that_call_python_functions_say_so():
     assert "PythonCalc(select=[one(a) AS _c0])" in rows.select(one(col("a"))).explain()
     assert "PythonGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(udaf(Last())(col("a"))).explain()
     assert "+- GroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
+
+
+def test_map_takes_a_function_that_returns_a_single_value():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    doubled = t_env.from_elements([(1, "a"), (2, "b")], ["n", "s"]).map(
+        udf(lambda row: row.n * 2, result_type=DataTypes.BIGINT())
+    )
+    assert doubled.get_schema().get_field_names() == ["f0"]
+    t_env.to_data_stream(doubled).collect_async()
+    assert sorted(row.f0 for row in run_local(env).elements) == [2, 4]

@@ -169,8 +169,29 @@ def test_properties_of_windows_beside_an_aggregate() -> None:
 
 
 def test_an_alias_has_a_name_per_column() -> None:
-    with pytest.raises(ValidationException, match=r"returns the columns \['x', 'rank'\], but its alias is \['top'\]"):
+    with pytest.raises(ValidationException, match="table of function 'Top2' has 2 columns, whereas alias list has 1"):
         rows_of(lambda t: t.group_by(col("k")).flat_aggregate(TOP2(col("x")).alias("top")).select(col("k")))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda t: by_key(t).select(col("v").sum), "Aggregate functions are not supported in the select right after"),
+        (lambda t: t.group_by(col("k")).flat_aggregate(TOP2(col("x")).alias("k", "r")).select(col("r")), "Ambiguous"),
+        (lambda t: t.group_by(col("k")).flat_aggregate(col("x").sum).select(col("k")), "A flatAggregate only accepts"),
+        (
+            lambda t: t.group_by(col("k")).aggregate(col("x").sum.alias("k")).select(col("k")),
+            "Ambiguous column name: k",
+        ),
+        (
+            lambda t: t.group_by(col("k")).aggregate(col("x").sum.alias("s")).select(col("s").max + 1),
+            "Aggregate functions are not supported in the select right after",
+        ),
+    ],
+)
+def test_what_flink_refuses(build: Any, message: str) -> None:
+    with pytest.raises(ValidationException, match=message):
+        rows_of(build)
 
 
 def test_a_column_that_is_not_there() -> None:

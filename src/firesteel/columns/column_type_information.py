@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns import column_types as t
-from firesteel.common.typeinfo import TypeInformation, Types
+from firesteel.common.typeinfo import LocalTimeTypeInfo, TypeInformation, Types
 
 __all__ = ["type_info_of"]
 
@@ -34,8 +34,8 @@ _TYPE_INFOS: dict[type[t.DataType], TypeInformation[Any]] = {
     t.BinaryType: Types.PRIMITIVE_ARRAY(Types.BYTE()),
     t.VarBinaryType: Types.PRIMITIVE_ARRAY(Types.BYTE()),
     t.DecimalType: Types.BIG_DEC(),
-    t.DateType: Types.SQL_DATE(),
-    t.TimeType: Types.SQL_TIME(),
-    t.TimestampType: Types.SQL_TIMESTAMP(),
+    t.DateType: LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE),
+    t.TimeType: LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_TIME),
+    t.TimestampType: LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME),
     t.LocalZonedTimestampType: Types.INSTANT(),
 }

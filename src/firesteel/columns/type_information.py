@@ -42,14 +42,26 @@ _BASIC: dict[BasicType, t.DataType] = {
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
+_WITH_NULL = (t.VarCharType, t.DecimalType, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
+"""Types whose values Flink serializes with a mark for null wherever they are."""
+
+
 def data_type_of(type_info: TypeInformation[Any]) -> t.DataType:
     """Return the type of a column that holds such elements.
+
+    It is NOT NULL where Flink's serializer takes no null: for numbers, arrays and maps, unless they are fields of a
+    row, values of a map or elements of an array of objects.
 
     Raises:
         ValidationException: there is none, such as for pickled elements.
     """
+    found = _nullable(type_info)
+    return found if isinstance(found, (*_WITH_NULL, t.RowType)) else found.not_null()
+
+
+def _nullable(type_info: TypeInformation[Any]) -> t.DataType:
     if isinstance(type_info, ExternalTypeInfo):
-        return data_type_of(type_info.type_info)
+        return _nullable(type_info.type_info)
     if isinstance(type_info, LocalTimeTypeInfo):
         type_info = _LOCAL_TIMES[type_info.time_type.value]()
     if isinstance(type_info, InstantTypeInfo):
@@ -68,17 +80,17 @@ def data_type_of(type_info: TypeInformation[Any]) -> t.DataType:
 def _nested(type_info: TypeInformation[Any]) -> t.DataType:
     if isinstance(type_info, RowTypeInfo):
         pairs = zip(type_info.get_field_names(), type_info.get_field_types(), strict=True)
-        return t.RowType([t.RowField(name, data_type_of(kind)) for name, kind in pairs])
+        return t.RowType([t.RowField(name, _nullable(kind)) for name, kind in pairs])
     if isinstance(type_info, TupleTypeInfo):
         fields = enumerate(type_info.get_field_types())
         return t.RowType([t.RowField(f"f{index}", data_type_of(kind)) for index, kind in fields])
     if isinstance(type_info, MapTypeInfo):
-        return t.MapType(data_type_of(type_info.key_type), data_type_of(type_info.value_type))
+        return t.MapType(_nullable(type_info.key_type), _nullable(type_info.value_type))
     if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type == Types.BYTE():
         return t.VarBinaryType(t.MAX_LENGTH)
     if isinstance(type_info, (PrimitiveArrayTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo)):
-        element = data_type_of(type_info.element_type)
-        return t.ArrayType(element.not_null() if isinstance(type_info, PrimitiveArrayTypeInfo) else element)
+        takes_null = isinstance(type_info, (BasicArrayTypeInfo, ObjectArrayTypeInfo))
+        return t.ArrayType((_nullable if takes_null else data_type_of)(type_info.element_type))
     raise ValidationException(
         f"A stream of {type_info!r} has no columns; declare its type, such as output_type=Types.ROW([...]) of a map()"
     )

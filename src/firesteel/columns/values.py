@@ -136,10 +136,11 @@ def _encoder(data_type: t.DataType) -> Converter | None:
     if isinstance(data_type, (t.MapType, t.MultisetType)):
         key, item = (_optional(_encoder(child)) or _same for child in map_types(data_type))
         return lambda value: [(key(k), item(v)) for k, v in (value.items() if isinstance(value, dict) else value)]
-    return _row_encoder(data_type) if isinstance(data_type, t.RowType) else None
+    return row_encoder(data_type) if isinstance(data_type, t.RowType) else None
 
 
-def _row_encoder(data_type: t.RowType) -> Converter:
+def row_encoder(data_type: t.RowType) -> Converter:
+    """Return the conversion of a row, such as a `Row`, tuple or dict, to a dict of values that Arrow accepts."""
     names = data_type.field_names()
     fields = [_optional(_encoder(field)) or _same for field in data_type.field_types()]
 

@@ -19,6 +19,7 @@ from firesteel.pyflink1.modules import REMOVED_MODULES
 _ALIASED = ("common", "datastream", "metrics", "table")
 _ELSEWHERE = {
     **REMOVED_MODULES,
+    "shell": "firesteel.compat.shell",
     "util.exceptions": "firesteel.compat.exceptions",
     "version": "firesteel.compat.pyflink_version",
 }

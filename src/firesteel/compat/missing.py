@@ -17,7 +17,6 @@ _ADVICE = {
     "java_gateway": _NO_JAVA,
     "ml": "there is no Flink ML; use a Python library in map()",
     "serializers": "it is internal to PyFlink; use Types to declare how records are serialised",
-    "shell": "start Python and import pyflink.datastream after firesteel.compat.alias_pyflink()",
     "table.functions": "it is internal to PyFlink; use pyflink.table.expressions",
     "table.serializers": "it is internal to PyFlink; use TableEnvironment.from_pandas and Table.to_pandas",
     "table.utils": "it is internal to PyFlink; use pyflink.table",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
@@ -362,19 +362,21 @@ class RowsToColumnsOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class ColumnsToRowsOperator(OperatorDescriptor):
-    """Converts column batches to `Row`s.
+    """Converts column batches to `Row`s or other elements.
 
     Attributes:
         types: Types of the columns.
         names: Names of the columns.
-        is_retract: Whether to emit pairs of a flag, True for added rows, and a row.
+        is_retract: Whether to emit pairs of a flag, True for added rows, and an element.
         rowtime: The column that is the event time and no field; without it the first rowtime attribute is, and a field.
+        element: What a row becomes: `row`, `tuple`, or `value` of the only column.
     """
 
     types: tuple[DataType, ...]
     names: tuple[str, ...]
     is_retract: bool = False
     rowtime: str | None = None
+    element: Literal["row", "tuple", "value"] = "row"
 
 
 # --- sinks ---------------------------------------------------------------------------------------------------------

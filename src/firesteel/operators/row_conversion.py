@@ -11,8 +11,10 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.pylist import pylist
+from firesteel.columns.type_text import type_text
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.types import Row, RowKind
+from firesteel.errors import TypeMismatchError
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.operator import MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 
@@ -59,6 +61,12 @@ class RowsToColumns(Operator):
         return ColumnBatch(arrays, len(values), kinds if kinds is not None and kinds.any() else None)
 
     def _array(self, source: int | str, kind: DataType, values: list[Any], timestamps: Timestamps) -> pa.Array:
+        found = self._converted(source, kind, values, timestamps)
+        if found.null_count and not kind.is_nullable:
+            raise TypeMismatchError(type_text(kind), None)
+        return found
+
+    def _converted(self, source: int | str, kind: DataType, values: list[Any], timestamps: Timestamps) -> pa.Array:
         if source == "element":
             return to_arrow(values, kind)
         if source == "proctime":
@@ -85,13 +93,14 @@ def _times(milliseconds: list[int], kind: DataType) -> pa.Array:
 
 
 class ColumnsToRows(Operator):
-    """The operator that converts column batches to `Row`s (Flink: `OutputConversionOperator`).
+    """The operator that converts column batches to elements (Flink: `OutputConversionOperator`).
 
     Args:
         types: Types of the columns; the first rowtime attribute becomes the event time.
         names: Names of the columns.
-        is_retract: Whether to emit (flag, row) pairs, with a true flag for added rows.
+        is_retract: Whether to emit (flag, element) pairs, with a true flag for added rows.
         rowtime: The column that is the event time instead, and no field.
+        element: What a row becomes: `row`, `tuple`, or `value` of the only column.
     """
 
     def __init__(
@@ -103,11 +112,14 @@ class ColumnsToRows(Operator):
         names: tuple[str, ...],
         is_retract: bool,
         rowtime: str | None = None,
+        element: str = "row",
     ) -> None:
         super().__init__(name, task, output)
         self._fields = [(index, kind) for index, kind in enumerate(types) if names[index] != rowtime]
         self._names = [name for name in names if name != rowtime]
-        self._make: Callable[[int, tuple[object, ...]], object] = self._pair if is_retract else self._row_of
+        makers = {"row": self._row_of, "tuple": lambda _, values: values, "value": lambda _, values: values[0]}
+        self._element: Callable[[int, tuple[object, ...]], object] = makers[element]
+        self._make = self._pair if is_retract else self._element
         attributes = (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME)
         self._rowtime = next(attributes, None) if rowtime is None else names.index(rowtime)
 
@@ -127,10 +139,8 @@ class ColumnsToRows(Operator):
         row.set_row_kind(_KINDS[kind])
         return row
 
-    def _pair(self, kind: int, values: tuple[Any, ...]) -> tuple[bool, Row]:
-        row = Row(*values)
-        row.set_field_names(self._names)
-        return kind not in _RETRACTIONS, row
+    def _pair(self, kind: int, values: tuple[object, ...]) -> tuple[bool, object]:
+        return kind not in _RETRACTIONS, self._element(Kind.INSERT, values)
 
     def _event_times(self, batch: ColumnBatch) -> Timestamps:
         if self._rowtime is None:

@@ -95,3 +95,19 @@ class Expression(
 
     def __repr__(self) -> str:
         return f"Expression<{self}>"
+
+
+class SqlExpression(Expression[T]):
+    """An expression written in SQL, which is shown by its text (Flink: `SqlCallExpression`).
+
+    Args:
+        node: The parsed expression.
+        text: The SQL text.
+    """
+
+    def __init__(self, node: Unresolved, text: str) -> None:
+        super().__init__(node)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"[{self.text}]"

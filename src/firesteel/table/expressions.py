@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.columns.rex import UserFunction
 from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
+from firesteel.table.expression import Expression, JsonOnNull, SqlExpression, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
 from firesteel.table.expression_functions.expression_json import json_option
 from firesteel.table.planner.parse.parser import parse_expression
@@ -744,7 +744,7 @@ def call_sql(sql_expression: str) -> Expression[Any]:
         >>> run_local(env).elements
         [Row(rest=3)]
     """
-    return Expression(parse_expression(sql_expression))
+    return SqlExpression(parse_expression(sql_expression), sql_expression)
 
 
 def object_of(class_name: object, *args: object) -> Expression[Any]:

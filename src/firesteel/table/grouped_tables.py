@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.environment.column_selection import WINDOW_PROPERTIES, select_items
+from firesteel.table.environment.column_selection import WINDOW_PROPERTIES, is_aggregate, select_items
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.expression_functions.expression_summary import expression_summary
@@ -217,9 +217,11 @@ class AggregatedTable(_Stage):
         """Return columns of the keys and of the aggregate's result.
 
         Raises:
-            ValidationException: The alias has another number of columns than the function returns.
+            ValidationException: The alias has another number of columns than the function returns, or the name of a
+                key; or a field calls an aggregate function.
         """
         keys, inner = _named_keys(self._keys)
+        _check_names(keys, self._names)
         call = self._function_call
         fields_of_result = getattr(getattr(call.function, "result_type", None), "names", None)
         names = tuple(unique_names([*keys, *(self._names or fields_of_result or ("f0",))])[len(keys) :])
@@ -258,9 +260,11 @@ class FlatAggregateTable(_Stage):
         """Return expressions over the keys, the function's columns, and the properties of a window.
 
         Raises:
-            ValidationException: The alias has another number of columns than the function returns.
+            ValidationException: The alias has another number of columns than the function returns, or the name of a
+                key; or a field calls an aggregate function.
         """
         keys, _ = _named_keys(self._keys)
+        _check_names(keys, self._names)
         kind = getattr(self._function_call.function, "result_type", None)
         names = unique_names([*keys, *(self._names or getattr(kind, "names", ("f0",)))])
         call = Alias(self._function_call, tuple(names[len(keys) :]))
@@ -277,6 +281,9 @@ def _without_properties(
     Args:
         fields: The arguments of `select`.
         names: The other columns that the items refer to.
+
+    Raises:
+        ValidationException: A field calls an aggregate function.
     """
     found: list[str] = []
     window: list[Apply] = []
@@ -284,9 +291,14 @@ def _without_properties(
     def change(node: Unresolved) -> Unresolved:
         if isinstance(node, Alias):
             return replace(node, expression=change(node.expression))
-        if not isinstance(node, Apply) or not isinstance(node.function, str):
+        if not isinstance(node, Apply):
             return node
-        if node.function not in WINDOW_PROPERTIES:
+        if is_aggregate(node):
+            raise ValidationException(
+                "Aggregate functions are not supported in the select right after the aggregate or flatAggregate "
+                "operation."
+            )
+        if not isinstance(node.function, str) or node.function not in WINDOW_PROPERTIES:
             return replace(node, operands=tuple(map(change, node.operands)))
         if node.function not in found:
             found.append(node.function)
@@ -296,6 +308,13 @@ def _without_properties(
     columns = [Ref((name,)) for name in names]
     items = [part for item in select_items(fields, names) for part in (columns if item == Star() else [change(item)])]
     return tuple(items), tuple(Alias(node, (f"${node.function}",)) for node in window)
+
+
+def _check_names(keys: list[str], names: tuple[str, ...]) -> None:
+    """Refuse an alias that has the name of a key."""
+    for name in names:
+        if name in keys:
+            raise ValidationException(f"Ambiguous column name: {name}")
 
 
 def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:

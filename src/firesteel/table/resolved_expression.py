@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.table.expression import Expression
-from firesteel.table.expression_functions.expression_text import expression_text
+from firesteel.table.expression_functions.expression_summary import expression_summary
+from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.syntax.unresolved import Apply
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ class ResolvedExpression(Expression[Any]):
 
     def as_serializable_string(self) -> str:
         """Return the expression as SQL."""
-        return self._text or expression_text(self._node)
+        return expression_sql(self._node)
 
     def as_summary_string(self) -> str:
         """Return the expression for messages."""
-        return self.as_serializable_string()
+        return self._text or expression_summary(self._node)
 
     def __str__(self) -> str:
         return self.as_summary_string()

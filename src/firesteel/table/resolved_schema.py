@@ -10,7 +10,6 @@ from firesteel.columns.column_types import LocalZonedTimestampType, TimestampKin
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.connectors import table_connector as base
 from firesteel.table.expression_functions.expression_base import node_of
-from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.resolved_expression import ResolvedExpression
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
@@ -453,7 +452,11 @@ class ResolvedSchema:
     def _unresolved(self) -> Schema:
         columns = tuple(_definition(column_of(column)) for column in self._columns)
         marks = tuple(
-            WatermarkDefinition(mark.get_rowtime_attribute(), node_of(mark.get_watermark_expression()), str(mark))
+            WatermarkDefinition(
+                mark.get_rowtime_attribute(),
+                node_of(mark.get_watermark_expression()),
+                mark.get_watermark_expression().as_summary_string(),
+            )
             for mark in self._watermark_specs
         )
         key = self._primary_key
@@ -508,7 +511,7 @@ def resolved_schema(
     marks = []
     if mark is not None:
         kind = next((column.type for column in resolved if column.name == mark.column), None)
-        expression = ResolvedExpression(mark.expression, kind, expression_sql(mark.expression))
+        expression = ResolvedExpression(mark.expression, kind, mark.text)
         marks = [WatermarkSpec(mark.column, expression)]
     name = constraint_name or key_name(primary_key)
     key = UniqueConstraint(name, list(primary_key)) if primary_key else None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.expression import Expression
+from firesteel.table.expression import Expression, SqlExpression
 from firesteel.table.expression_functions.expression_base import node_of
-from firesteel.table.expression_functions.expression_text import expression_sql, expression_text
+from firesteel.table.expression_functions.expression_summary import expression_summary
 from firesteel.table.functions.function_types import as_data_type
 from firesteel.table.planner.parse.parser import parse_expression
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
@@ -56,7 +56,7 @@ class Schema:
 
     def __str__(self) -> str:
         lines = [f"  {_column_text(column)}" for column in self._columns]
-        lines += [f"  WATERMARK FOR `{mark.column}` AS [{mark.text}]" for mark in self._watermarks]
+        lines += [f"  WATERMARK FOR `{mark.column}` AS {_text(mark)}" for mark in self._watermarks]
         if self._primary_key:
             names = ", ".join(f"`{name}`" for name in self._primary_key)
             lines.append(f"  CONSTRAINT `{self._constraint_name}` PRIMARY KEY ({names}) NOT ENFORCED")
@@ -221,15 +221,19 @@ class Schema:
 
 
 def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
-    """Return the expression node and its text."""
+    """Return the expression node and its SQL text, which is empty for calls of the Table API."""
     if isinstance(expression, str):
         return parse_expression(expression), expression
-    return node_of(expression), expression_sql(node_of(expression))
+    return node_of(expression), expression.text if isinstance(expression, SqlExpression) else ""
+
+
+def _text(definition: ColumnDefinition | WatermarkDefinition) -> str:
+    return f"[{definition.text}]" if definition.text else expression_summary(definition.expression)
 
 
 def _column_text(column: ColumnDefinition) -> str:
     if column.expression is not None:
-        return f"`{column.name}` AS [{column.text or expression_text(column.expression)}]"
+        return f"`{column.name}` AS {_text(column)}"
     if not column.is_metadata:
         return f"`{column.name}` {f'[{column.text}]' if column.text else type_text(column.declared_type)}"
     key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""

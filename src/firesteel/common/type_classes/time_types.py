@@ -121,4 +121,4 @@ class LocalTimeTypeInfo(TypeInformation[Any]):
         return self._plain().from_internal_type(obj)
 
     def __repr__(self) -> str:
-        return f"LocalTimeTypeInfo({self._time_type.name})"
+        return f"LocalTimeTypeInfo<{self._time_type.name}>"

@@ -157,7 +157,7 @@ def _rows_to_columns(d: descriptors.RowsToColumnsOperator, name: str, task: Task
 def _columns_to_rows(d: descriptors.ColumnsToRowsOperator, name: str, task: TaskInfo, output: Output) -> Operator:
     from firesteel.operators.row_conversion import ColumnsToRows  # needs pyarrow, which only tables do
 
-    return ColumnsToRows(name, task, output, d.types, d.names, d.is_retract, d.rowtime)
+    return ColumnsToRows(name, task, output, d.types, d.names, d.is_retract, d.rowtime, d.element)
 
 
 RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.rex import UserFunction
 from firesteel.columns.type_text import quoted
@@ -21,15 +21,22 @@ from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax.statements import Query
 from firesteel.table.table_config import TableConfig
 
+if TYPE_CHECKING:
+    from firesteel.table.resolved_schema import ResolvedSchema
+
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A view: its query (a relational node where it is known) and the names of its columns, empty: the query's."""
+    """A view: its query (a relational node where it is known) and the names of its columns, empty: the query's.
+
+    The view of a table of the Table API has that table's schema.
+    """
 
     query: Any
     columns: tuple[str, ...]
+    schema: ResolvedSchema | None
 
 
 class CatalogManager:
@@ -184,7 +191,7 @@ class CatalogManager:
             return None
         if found.is_view:
             query = _view_query(found.query) if isinstance(found.query, str) else found.query
-            return ViewEntry(query, found.view_columns)
+            return ViewEntry(query, found.view_columns, found.view_schema)
         return resolve_table(found, self.qualify(path), self)
 
     def names_near(self, path: Path) -> list[str]:

@@ -13,6 +13,7 @@ from firesteel.table.table_parts import unresolved_of
 
 if TYPE_CHECKING:
     from firesteel.common.configuration import Configuration
+    from firesteel.table.resolved_schema import ResolvedSchema
     from firesteel.table.table_schema import TableSchema
 
 
@@ -29,8 +30,11 @@ class ObjectPath:
     """The database and name of an object within a catalog.
 
     Args:
-        database_name: Name of the database; not checked. Unlike in `from_string`, it may contain dots.
-        object_name: Name of a table, view, function or model; not checked.
+        database_name: Name of the database. Unlike in `from_string`, it may contain dots.
+        object_name: Name of a table, view, function or model.
+
+    Raises:
+        ValueError: A name is empty or only white space.
 
     Example:
         >>> ObjectPath.from_string("shop_db.orders").get_object_name()
@@ -38,6 +42,9 @@ class ObjectPath:
     """
 
     def __init__(self, database_name: str, object_name: str) -> None:
+        for part, name in (("databaseName", database_name), ("objectName", object_name)):
+            if not name or name.isspace():
+                raise ValueError(f"{part} cannot be null or empty")
         self._database_name = database_name
         self._object_name = object_name
 
@@ -264,6 +271,7 @@ class CatalogBaseTable(_Copyable):
         query: The query of a view, which is resolved whenever the view is used.
         text: The SQL text of the query of a view.
         view_columns: The column names of a view; empty for those of its query.
+        view_schema: The schema of the table that was registered as a view; None for a view in SQL.
         distribution: The clause DISTRIBUTED BY.
 
     Example:
@@ -286,6 +294,7 @@ class CatalogBaseTable(_Copyable):
         query: object = None,
         text: str = "",
         view_columns: tuple[str, ...] = (),
+        view_schema: ResolvedSchema | None = None,
         distribution: object = None,
     ) -> None:
         self.schema = schema
@@ -295,6 +304,7 @@ class CatalogBaseTable(_Copyable):
         self.query = query
         self.text = text
         self.view_columns = view_columns
+        self.view_schema = view_schema
         self.distribution = distribution
 
     @property

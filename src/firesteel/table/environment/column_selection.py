@@ -61,7 +61,7 @@ def _generated_names(items: list[Any]) -> dict[Any, str]:
     names: dict[Any, str] = {}
     for item in items:
         for call in _calls(item):
-            if _is_aggregate(call) or _is_property(call):
+            if is_aggregate(call) or _is_property(call):
                 names.setdefault(_key(call), f"EXPR${len(names)}")
     return names
 
@@ -71,12 +71,13 @@ def _calls(node: Unresolved) -> Iterator[Apply]:
         yield from _calls(node.expression)
     elif isinstance(node, Apply):
         yield node
-        if not _is_aggregate(node):
+        if not is_aggregate(node):
             for operand in node.operands:
                 yield from _calls(operand)
 
 
-def _is_aggregate(call: Apply) -> bool:
+def is_aggregate(call: Apply) -> bool:
+    """Return whether a call is that of an aggregate function."""
     if isinstance(call.function, str):
         return find_aggregate(call.function) is not None
     return isinstance(call.function, UserDefinedAggregateFunctionWrapper)

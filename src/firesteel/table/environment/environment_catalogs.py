@@ -161,9 +161,11 @@ class CatalogMethods:
         self._register_view(view_path, table, True)
 
     def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
-        row_type = rel_of(table).row_type
-        schema = Schema(tuple(map(ColumnDefinition, row_type.names, row_type.field_types())))
-        view = CatalogBaseTable(schema, {}, query=rel_of(table), view_columns=tuple(row_type.names))
+        node = rel_of(table)
+        names, types = node.row_type.names, node.row_type.field_types()
+        shown = table.get_resolved_schema()
+        schema = Schema(tuple(map(ColumnDefinition, names, types)))
+        view = CatalogBaseTable(schema, {}, query=node, view_columns=tuple(names), view_schema=shown)
         self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
 
     def drop_temporary_view(self, view_path: str) -> bool:

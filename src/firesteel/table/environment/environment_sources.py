@@ -71,7 +71,7 @@ class SourceMethods:
         node = self._planner.resolve(queries.TableRef(parts))
         declared = self._catalogs.get(parts)
         key = None if declared is None else constraint_of(declared.schema)
-        schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else None
+        schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else found.schema
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:

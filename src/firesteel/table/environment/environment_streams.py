@@ -9,7 +9,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.column_type_information import type_info_of
 from firesteel.columns.type_information import data_type_of
 from firesteel.common.table_errors import TableException, ValidationException
-from firesteel.common.typeinfo import TypeInformation, Types
+from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.operator_builder import add_operator, transformation_of
@@ -21,7 +21,7 @@ from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries
 from firesteel.table.table_parts import columns_of, kinds_of_mode, rel_of, set_schema
-from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
+from firesteel.table.types import LocalZonedTimestampType, RowType, TimestampType
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
@@ -106,7 +106,8 @@ class StreamMethods:
             TableException: The table has updates or deletions.
         """
         self._require_insert_only(table, "toDataStream")
-        return self._stream_of(rel_of(table), type_info_of(rel_of(table).row_type), False)
+        node = rel_of(table)
+        return self._stream_of(node, _rows_of(node.row_type), None)
 
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
@@ -136,7 +137,7 @@ class StreamMethods:
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
         if Kind.UPDATE_BEFORE in found - kinds_of_mode(allowed):
             raise NotImplementedError("to_changelog_stream() emits updates with UPDATE_BEFORE; use ChangelogMode.all()")
-        return self._stream_of(node, _type_without(rowtime, node.row_type), False, rowtime)
+        return self._stream_of(node, _rows_of(node.row_type, rowtime), None, rowtime)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert an insert-only table to a stream with elements of a type.
@@ -150,7 +151,7 @@ class StreamMethods:
         """
         self._require_insert_only(table, "toAppendStream")
         self._check_type(table, type_info)
-        return self._stream_of(rel_of(table), type_info, False)
+        return self._stream_of(rel_of(table), type_info, type_info)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert a table to pairs: `(True, row)` adds a row, `(False, row)` retracts one.
@@ -160,7 +161,7 @@ class StreamMethods:
             type_info: The type of the rows, with one field per column.
         """
         self._check_type(table, type_info)
-        return self._stream_of(rel_of(table), Types.TUPLE([Types.BOOLEAN(), type_info]), True)
+        return self._stream_of(rel_of(table), Types.TUPLE([Types.BOOLEAN(), type_info]), type_info, is_retract=True)
 
     def _require_insert_only(self, table: Table, method: str) -> None:
         found = self._planner.kinds(rel_of(table))
@@ -181,11 +182,25 @@ class StreamMethods:
             )
 
     def _stream_of(
-        self, node: Rel, type_info: TypeInformation[Any], is_retract: bool, rowtime: str | None = None
+        self,
+        node: Rel,
+        type_info: TypeInformation[Any],
+        element_type: TypeInformation[Any] | None,
+        rowtime: str | None = None,
+        is_retract: bool = False,
     ) -> DataStream[Any]:
-        row_type = node.row_type
+        """Return the stream of a plan; its elements are rows with the names of the columns, or of `element_type`."""
         stream = self._planner.column_stream(node)
-        operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract, rowtime)
+        types, names = tuple(node.row_type.field_types()), tuple(node.row_type.names)
+        match element_type:
+            case None:
+                operator = ColumnsToRowsOperator(types, names, is_retract, rowtime)
+            case RowTypeInfo():
+                operator = ColumnsToRowsOperator(types, tuple(element_type.get_field_names()), is_retract)
+            case TupleTypeInfo():
+                operator = ColumnsToRowsOperator(types, names, is_retract, element="tuple")
+            case _:
+                operator = ColumnsToRowsOperator(types, names, is_retract, element="value")
         transformation = add_operator(stream, "TableToDataStream", operator, type_info)
         transformation.parallelism = transformation_of(stream).parallelism  # keeps the order of changes
         transformation.parallelism_configured = True
@@ -220,6 +235,6 @@ def _rowtime_in(column: ColumnDefinition) -> str:
     return column.name
 
 
-def _type_without(column: str | None, row_type: RowType) -> TypeInformation[Any]:
-    fields = zip(row_type.names, row_type.field_types(), strict=True)
-    return type_info_of(row_type if column is None else RowType([RowField(n, k) for n, k in fields if n != column]))
+def _rows_of(row_type: RowType, rowtime: str | None = None) -> TypeInformation[Any]:
+    """Return the type of the rows of a stream, without the column that becomes the event time."""
+    return type_info_of(RowType([field for field in row_type.fields if field.name != rowtime]))

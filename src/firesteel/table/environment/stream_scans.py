@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns import column_types as t
@@ -38,6 +38,8 @@ _logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
+    from firesteel.connectors.table_connector import Column as TableColumn
+    from firesteel.connectors.table_connector import Watermark
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
     from firesteel.table.catalogs.catalog_manager import CatalogManager
     from firesteel.table.planner.rel.rel import Rel
@@ -119,7 +121,7 @@ def _complete(schema: Schema, found: list[_Column]) -> Schema:
             raise ValidationException(
                 f"Unable to find a field named '{name}' in the physical data type derived from the given type "
                 f"information for schema declaration. Make sure that the type information is not a generic raw type. "
-                f"Currently available fields are: {names}"
+                f"Currently available fields are: [{', '.join(names)}]"
             )
     fields = tuple(declared.get(name, ColumnDefinition(name, kind)) for name, kind, _ in found)
     others = tuple(column for column in columns_of(schema) if not _is_physical(column))
@@ -184,7 +186,7 @@ def _by_expressions(found: list[_Column], fields: tuple[Any, ...]) -> Iterator[_
 
 _TIMES: dict[str, tuple[t.DataType, int | str]] = {
     "WINDOW_ROWTIME": (t.TimestampType(3, kind=t.TimestampKind.ROWTIME), "timestamp"),
-    "WINDOW_PROCTIME": (t.LocalZonedTimestampType(3, False, t.TimestampKind.PROCTIME), "proctime"),
+    "WINDOW_PROCTIME": (t.LocalZonedTimestampType(3, True, t.TimestampKind.PROCTIME), "proctime"),
 }
 
 
@@ -215,48 +217,37 @@ def _by_schema(
     has_kinds: bool,
     catalogs: CatalogManager,
 ) -> Rel:
-    known = {name: (kind, source) for name, kind, source in found}
     columns, watermark = resolve_columns(schema, catalogs)
-    stored: list[_Column] = []
-    for column in columns:
-        if column.kind == "METADATA":
-            if (column.metadata_key or column.name) != "rowtime":
-                raise ValidationException(
-                    f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}'. The "
-                    "DynamicTableSource supports the following metadata keys for reading:\nrowtime"
-                )
-            stored.append((column.name, column.type, "timestamp"))
-        elif column.kind == "PHYSICAL":
-            stored.append((column.name, column.type, known[column.name][1]))
-    stored = [(name, _regular(kind), source) for name, kind, source in stored]
+    if not catalogs.is_streaming:
+        watermark = None
+    kept = watermark.column if watermark is not None and _is_source_watermark(watermark) else None
+    sources = {name: source for name, _, source in found}
+    stored = [_stored(column, sources, kept) for column in columns if column.kind != "COMPUTED"]
+    if kept is not None and kept not in [name for name, _, _ in stored]:
+        raise ValidationException(f"SOURCE_WATERMARK() of the computed column '{kept}' is not supported for streams")
     node: Rel = _scan(stream, stored, kinds, has_kinds, primary_key_of(schema))
     if len(stored) < len(columns):
         node = _with_computed(node, columns, catalogs)
-    if watermark is not None and catalogs.is_streaming:
-        if getattr(watermark.expression, "function", None) == "SOURCE_WATERMARK":
-            return _with_rowtime(stream, node, stored, watermark.column, kinds, has_kinds, schema)
-        return assign_watermark(node, watermark, ResolveContext(catalogs, catalogs.is_streaming))
-    return node
+    if watermark is None or kept is not None:
+        return node
+    return assign_watermark(node, watermark, ResolveContext(catalogs, catalogs.is_streaming))
 
 
-def _with_rowtime(
-    stream: DataStream[Any],
-    node: Rel,
-    stored: list[_Column],
-    column: str,
-    kinds: frozenset[Kind],
-    has_kinds: bool,
-    schema: Schema,
-) -> Rel:
-    """Return the node whose rowtime column keeps the watermarks of the stream."""
-    if not isinstance(node, rel.StreamScan):
-        raise ValidationException("SOURCE_WATERMARK() next to computed columns is not supported for streams")
-    columns = [(n, _rowtime(kind) if n == column else kind, source) for n, kind, source in stored]
-    return _scan(stream, columns, kinds, has_kinds, primary_key_of(schema))
+def _is_source_watermark(watermark: Watermark) -> bool:
+    return isinstance(watermark.expression, Apply) and watermark.expression.function == "SOURCE_WATERMARK"
 
 
-def _rowtime(kind: Any) -> Any:
-    return kind.with_kind(t.TimestampKind.ROWTIME)
+def _stored(column: TableColumn, sources: Mapping[str, int | str], kept: str | None) -> _Column:
+    """Return a column that a scan reads; only `kept`, with the watermarks of the stream, is a rowtime attribute."""
+    kind = column.type if column.name == kept else _regular(column.type)
+    if column.kind == "PHYSICAL":
+        return column.name, kind, sources[column.name]
+    if (column.metadata_key or column.name) != "rowtime":
+        raise ValidationException(
+            f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}'. The "
+            "DynamicTableSource supports the following metadata keys for reading:\nrowtime"
+        )
+    return column.name, kind, "timestamp"
 
 
 def _regular(kind: DataType) -> DataType:

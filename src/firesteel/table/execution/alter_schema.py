@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.expression_functions.expression_summary import definition_text
 from firesteel.table.schema import Schema, key_name
 from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 from firesteel.table.syntax.unresolved import Apply, Ref
@@ -28,7 +29,7 @@ def added(schema: Schema, items: AlterItems) -> Schema:
                 mark = watermarks[0]
                 raise ValidationException(
                     f"{_FAILED}The base table has already defined the watermark strategy `{mark.column}` AS "
-                    f"{mark.text}. "
+                    f"{definition_text(mark)}. "
                     "You might want to drop it before adding a new one."
                 )
             watermarks = (item,)

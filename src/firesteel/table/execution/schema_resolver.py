@@ -10,7 +10,7 @@ from firesteel.columns.column_types import DataType, TimestampKind
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, Watermark
-from firesteel.table.expression_functions.expression_text import expression_sql
+from firesteel.table.expression_functions.expression_summary import definition_text
 from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
@@ -113,10 +113,11 @@ def _column(column: ColumnDefinition, resolver: ExpressionResolver, key: set[str
             found = resolver.resolve(column.expression)
         except ValidationException as error:
             raise ValidationException(
-                f"Invalid expression for computed column '{column.name}': {column.text}. {error}"
+                f"Invalid expression for computed column '{column.name}': {definition_text(column)}. {error}"
             ) from error
-        text = expression_sql(column.expression)
-        return Column(column.name, found.type, "COMPUTED", column.expression, text, comment=column.comment)
+        return Column(
+            column.name, found.type, "COMPUTED", column.expression, definition_text(column), comment=column.comment
+        )
     kind = _stored_type(column, key)
     if column.is_metadata:
         return Column(
@@ -158,8 +159,8 @@ def _watermark(schema: Schema, columns: tuple[Column, ...], catalogs: CatalogMan
     _check_rowtime(kind)
     if getattr(mark.expression, "function", None) != "SOURCE_WATERMARK":
         resolver = _resolver([(column.name, column.type) for column in columns], catalogs)
-        _check_watermark(resolver.resolve(mark.expression).type, mark.text)
-    return Watermark(mark.column, mark.expression, expression_sql(mark.expression))
+        _check_watermark(resolver.resolve(mark.expression).type, definition_text(mark))
+    return Watermark(mark.column, mark.expression, definition_text(mark))
 
 
 def _check_rowtime(kind: DataType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.columns.type_text import full_type_text, quoted
+from firesteel.common.table_errors import TableException
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.syntax.statements import ColumnDefinition
@@ -38,7 +39,13 @@ def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_tempora
 
 
 def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary: bool) -> str:
-    """Return the CREATE VIEW statement of a view."""
+    """Return the CREATE VIEW statement of a view.
+
+    Raises:
+        TableException: the view is a table of the Table API, which has no text.
+    """
+    if view.view_schema is not None:
+        raise TableException("SHOW CREATE VIEW is not supported for views registered by Table API.")
     columns = ",\n".join(f"  {quoted(column.name)}" for column in columns_of(view.schema))
     comment = f"COMMENT {_string(view.comment)}\n" if view.comment else ""
     return f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {_name(path)} (\n{columns}\n)\n{comment}AS {view.text}\n"

@@ -11,24 +11,22 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
-from firesteel.connectors.table_connector import Column, ResolvedTable
-from firesteel.table.catalogs.catalog_manager import ViewEntry
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.catalogs.catalog_objects import CatalogPartitionSpec, ObjectPath
 from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.function_description import described_function
 from firesteel.table.execution.model_execution import describe_model, show_create_model
 from firesteel.table.execution.show_create import create_catalog_text, create_table_text, create_view_text
-from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.functions.modules import Modules
-from firesteel.table.resolved_schema import column_extras
+from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows, schema_of_table
 from firesteel.table.syntax import statements as s
-from firesteel.table.table_parts import columns_of
+from firesteel.table.table_parts import column_of, columns_of
 from firesteel.table.table_result import TableResult, texts
 from firesteel.table.types import DataTypes, RowType
 
 if TYPE_CHECKING:
-    from firesteel.table.catalogs.catalog_manager import CatalogManager
+    from firesteel.table.catalogs.catalog_manager import CatalogManager, ViewEntry
     from firesteel.table.catalogs.catalog_objects import CatalogBaseTable
     from firesteel.table.planner.translate.planner import Planner
 
@@ -167,13 +165,9 @@ class ShowExecutor(Executor):
         if found is None:
             name = ".".join(f"`{part}`" for part in self._catalogs.qualify(path))
             raise ValidationException(f"Tables or views with the identifier '{name}' doesn't exist.")
-        if isinstance(found, ViewEntry):
-            row_type = self.view_row_type(found)
-            return [
-                _description(Column(name, kind), None)
-                for name, kind in zip(row_type.names, row_type.field_types(), strict=True)
-            ]
-        return [_description(column, found) for column in found.columns]
+        if isinstance(found, ResolvedTable):
+            return _descriptions(schema_of_table(found))
+        return _descriptions(found.schema or schema_of_rows(self.view_row_type(found)))
 
     def view_row_type(self, view: ViewEntry) -> RowType:
         """Return the columns of a view."""
@@ -275,15 +269,20 @@ class ShowExecutor(Executor):
     }
 
 
-def _description(column: Column, table: ResolvedTable | None) -> list[object]:
-    key = watermark = None
-    if table is not None and column.name in table.primary_key:
-        key = f"PRI({', '.join(table.primary_key)})"
-    if table is not None and table.watermark is not None and table.watermark.column == column.name:
-        watermark = expression_sql(table.watermark.expression)
-    kind = column.type
-    shown = type_text(kind.nullable())
-    return [column.name, shown, kind.is_nullable, key, column_extras(column), watermark]
+def _descriptions(schema: ResolvedSchema) -> list[list[object]]:
+    primary = schema.get_primary_key()
+    keys = primary.get_columns() if primary is not None else []
+    watermarks = {
+        mark.get_rowtime_attribute(): mark.get_watermark_expression().as_summary_string()
+        for mark in schema.get_watermark_specs()
+    }
+    rows: list[list[object]] = []
+    for column in map(column_of, schema.get_columns()):
+        key = f"PRI({', '.join(keys)})" if column.name in keys else None
+        shown = type_text(column.type.nullable())
+        extras, watermark = column_extras(column), watermarks.get(column.name)
+        rows.append([column.name, shown, column.type.is_nullable, key, extras, watermark])
+    return rows
 
 
 def _columns_result(names: Iterable[str], rows: list[list[object]]) -> TableResult:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType
 from firesteel.columns.functions.definition_names import definition_name, is_written_in_capitals
 from firesteel.columns.type_text import type_text
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
+
+if TYPE_CHECKING:
+    from firesteel.table.syntax.statements import ColumnDefinition, WatermarkDefinition
 
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 _SYMBOLS = {"EXTRACT": 0, "FLOOR": 1, "CEIL": 1, "TIMESTAMPDIFF": 0}
@@ -55,6 +59,11 @@ def expression_summary(node: object) -> str:
         case TypeName():
             return _type(node.type)
     return type(node).__name__
+
+
+def definition_text(definition: ColumnDefinition | WatermarkDefinition) -> str:
+    """Return the SQL text of a computed column or watermark, or the summary of its calls of the Table API."""
+    return definition.text or expression_summary(definition.expression)
 
 
 def _type(kind: object) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Any, ClassVar
 
+from firesteel.columns.column_types import RowType
 from firesteel.columns.pylist import pylist
 from firesteel.common.typeinfo import (
     BasicType,
@@ -50,9 +52,19 @@ class ColumnsStream(GatheredStream):
 
     write_table: ClassVar[str] = "write_table"
 
-    def __init__(self, file: IO[bytes], suffix: str, row_type: RowTypeInfo) -> None:
+    def __init__(self, file: IO[bytes], suffix: str, row_type: RowTypeInfo | RowType) -> None:
         super().__init__(file, suffix)
-        self._row_type = row_type
+        import_pyarrow()
+        if isinstance(row_type, RowTypeInfo):
+            self._encode: Callable[[object], object] = partial(_plain, type_info=row_type)
+            self._columns = list(
+                zip(row_type.get_field_names(), map(arrow_type, row_type.get_field_types()), strict=True)
+            )
+        else:
+            from firesteel.columns import values  # late: imports pyarrow
+
+            self._encode = values.row_encoder(row_type)
+            self._columns = [(field.name, values.arrow_type(field.data_type)) for field in row_type.fields]
 
     def open_writer(self, file: IO[bytes], schema: object) -> Any:
         """Return the pyarrow writer of the format."""
@@ -60,13 +72,12 @@ class ColumnsStream(GatheredStream):
 
     def plain(self, value: object) -> Any:
         """Return a row as a dict of plain values."""
-        return _plain(value, self._row_type)
+        return self._encode(value)
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
         """Write one table per group."""
         pyarrow = import_pyarrow()
-        names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
-        schema = pyarrow.schema(list(zip(names, map(arrow_type, types), strict=True)))
+        schema = pyarrow.schema(self._columns)
         with self.open_writer(file, schema) as writer:
             write = getattr(writer, self.write_table)
             for rows in groups:
@@ -76,7 +87,7 @@ class ColumnsStream(GatheredStream):
 class ParquetStream(ColumnsStream):
     """A part stream for Parquet files, with one row group per table."""
 
-    def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
+    def __init__(self, file: IO[bytes], row_type: RowTypeInfo | RowType) -> None:
         super().__init__(file, "parquet", row_type)
 
     def open_writer(self, file: IO[bytes], schema: object) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.columns.column_types import DataType, RowType, TimeType
 from firesteel.common.configuration import Configuration
 from firesteel.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
 from firesteel.common.typeinfo import LocalTimeTypeInfo, RowTypeInfo, TimeTypeInfo, TypeInformation
@@ -27,7 +28,7 @@ class OrcSettings:
         stripe_bytes: Size of a stripe in bytes.
     """
 
-    row_type: RowTypeInfo
+    row_type: RowTypeInfo | RowType
     compression: str
     stripe_bytes: int
 
@@ -37,7 +38,7 @@ class OrcBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: RowTypeInfo,
+        row_type: RowTypeInfo | RowType,
         writer_properties: Configuration | None = None,
         hadoop_config: Configuration | None = None,
     ) -> BulkWriterFactory:
@@ -45,11 +46,11 @@ class OrcBulkWriters:
 
         It needs the package pyarrow (`pip install 'firesteel[parquet]'`).
 
-        Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, the only supported
-        properties are `orc.compress` and `orc.stripe.size`, and `hadoop_config` has no effect.
+        Differences to PyFlink: CHAR is written as text of variable length, the only supported properties are
+        `orc.compress` and `orc.stripe.size`, and `hadoop_config` has no effect.
 
         Args:
-            row_type: Names and types of the fields.
+            row_type: Names and types of the fields: a `DataTypes.ROW`, or a `Types.ROW_NAMED` as PyFlink does not take.
             writer_properties: Properties of the writer.
             hadoop_config: Has no effect.
 
@@ -62,9 +63,7 @@ class OrcBulkWriters:
             >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
             >>> sink = FileSink.for_bulk_format("/data/out", OrcBulkWriters.for_row_type(row_type)).build()
         """
-        if not isinstance(row_type, RowTypeInfo):
-            raise TypeError(f"OrcBulkWriters.for_row_type takes a Types.ROW_NAMED, found {row_type!r}")
-        for name, field in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
+        for name, field in fields_of(row_type, "OrcBulkWriters.for_row_type"):
             if _is_time_of_day(field):
                 raise NotImplementedError(f"ORC files: field {name!r} is a time of day, which ORC does not support")
         given = {} if writer_properties is None else writer_properties.to_dict()
@@ -80,7 +79,20 @@ class OrcBulkWriters:
         return RowDataBulkWriterFactory("orc", row_type, settings)
 
 
-def _is_time_of_day(field: TypeInformation[Any]) -> bool:
+def fields_of(row_type: object, method: str) -> list[tuple[str, TypeInformation[Any] | DataType]]:
+    """Return names and types of the columns of a file.
+
+    Raises:
+        TypeError: it is neither a row type of tables nor one of streams.
+    """
+    if isinstance(row_type, RowTypeInfo):
+        return list(zip(row_type.get_field_names(), row_type.get_field_types(), strict=True))
+    if isinstance(row_type, RowType):
+        return [(field.name, field.data_type) for field in row_type.fields]
+    raise TypeError(f"{method} takes a DataTypes.ROW or a Types.ROW_NAMED, found {row_type!r}")
+
+
+def _is_time_of_day(field: TypeInformation[Any] | DataType) -> bool:
     if isinstance(field, LocalTimeTypeInfo):
         return field.time_type is LocalTimeTypeInfo.TimeType.LOCAL_TIME
-    return isinstance(field, TimeTypeInfo)
+    return isinstance(field, TimeTypeInfo | TimeType)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from firesteel.columns.column_type_information import type_info_of
+from firesteel.columns.column_types import RowType
 from firesteel.common.configuration import Configuration
 from firesteel.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
 from firesteel.common.typeinfo import (
     BasicTypeInfo,
     DateTypeInfo,
+    LocalTimeTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
@@ -19,21 +22,29 @@ from firesteel.common.typeinfo import (
 from firesteel.common.types import Row
 from firesteel.connectors.formats.avro.schemas import AvroSchema, GenericRecordAvroTypeInfo
 from firesteel.connectors.formats.avro.type_parts import avro_type
+from firesteel.connectors.formats.parquet.orc import fields_of
 from firesteel.connectors.formats.stream_format import BulkFormat, StreamFormat
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
-_PRIMITIVE = (BasicTypeInfo, DateTypeInfo, PrimitiveArrayTypeInfo, TimestampTypeInfo, TimeTypeInfo)
+_PRIMITIVE = (
+    BasicTypeInfo,
+    DateTypeInfo,
+    LocalTimeTypeInfo,
+    PrimitiveArrayTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+)
 
 
 class ParquetColumnarRowInputFormat(BulkFormat[Row]):
     """Reads Parquet files as Rows, with each file as one split, for `FileSource.for_bulk_file_format`.
 
-    Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, and `hadoop_config` has no
-    effect.
+    Differences to PyFlink: `hadoop_config` has no effect.
 
     Args:
-        row_type: The columns to read, of primitive types; columns that a file does not have are null.
+        row_type: The columns to read, of primitive types: a `DataTypes.ROW`, or a `Types.ROW_NAMED` as PyFlink does not
+            take. Columns that a file does not have are null.
         hadoop_config: Ignored.
         batch_size: Number of rows read at once.
         is_utc_timestamp: Whether timestamps with a time zone are read in UTC rather than in the local time zone.
@@ -49,20 +60,22 @@ class ParquetColumnarRowInputFormat(BulkFormat[Row]):
 
     def __init__(
         self,
-        row_type: RowTypeInfo,
+        row_type: RowTypeInfo | RowType,
         hadoop_config: Configuration | None = None,
         batch_size: int = 2048,
         is_utc_timestamp: bool = False,
         is_case_sensitive: bool = True,
     ) -> None:
         super().__init__("parquet")
-        if not isinstance(row_type, RowTypeInfo) or not all(
-            isinstance(field, _PRIMITIVE) for field in row_type.get_field_types()
+        found = type_info_of(row_type) if isinstance(row_type, RowType) else row_type
+        if not isinstance(found, RowTypeInfo) or not all(
+            isinstance(field, _PRIMITIVE) for field in found.get_field_types()
         ):
             raise TypeError(
-                f"ParquetColumnarRowInputFormat takes a Types.ROW_NAMED of primitive types, found {row_type!r}"
+                "ParquetColumnarRowInputFormat takes a DataTypes.ROW or a Types.ROW_NAMED of primitive types, found "
+                f"{row_type!r}"
             )
-        self.row_type = row_type
+        self.row_type = found
         self.batch_size = batch_size
         self.is_utc_timestamp = is_utc_timestamp
         self.is_case_sensitive = is_case_sensitive
@@ -140,16 +153,16 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: RowTypeInfo, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
+        row_type: RowTypeInfo | RowType, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
     ) -> RowDataBulkWriterFactory:
         """Return a writer factory for files with one column per field, for `FileSink.for_bulk_format`.
 
-        Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, `hadoop_config` has no
-        effect, and timestamps are written without a time zone, regardless of `utc_timestamp`. Decimals have 38 digits,
-        18 of them after the decimal point.
+        Differences to PyFlink: `hadoop_config` has no effect, and timestamps are written without a time zone,
+        regardless of `utc_timestamp`. Decimals of a `Types.ROW_NAMED` have 38 digits, 18 of them after the decimal
+        point.
 
         Args:
-            row_type: Names and types of the fields.
+            row_type: Names and types of the fields: a `DataTypes.ROW`, or a `Types.ROW_NAMED` as PyFlink does not take.
             hadoop_config: Has no effect.
             utc_timestamp: Has no effect.
 
@@ -160,6 +173,5 @@ class ParquetBulkWriters:
             >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
             >>> sink = FileSink.for_bulk_format("/data/out", ParquetBulkWriters.for_row_type(row_type)).build()
         """
-        if not isinstance(row_type, RowTypeInfo):
-            raise TypeError(f"ParquetBulkWriters.for_row_type takes a Types.ROW_NAMED, found {row_type!r}")
+        fields_of(row_type, "ParquetBulkWriters.for_row_type")
         return RowDataBulkWriterFactory("parquet", row_type, row_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.planner.parse.parse_queries import QueryParser
 from firesteel.table.syntax import statements as s
 
@@ -14,9 +15,8 @@ class AlterParser(QueryParser):
         """Parse a column, and return it with whether PRIMARY KEY follows."""
         name = self.name()
         if self.accept("AS"):
-            begin = self.token.start
             expression = self.expression()
-            text = self.sql[begin : self.tokens[self.index - 1].stop]
+            text = expression_sql(expression)
             return s.ColumnDefinition(name, None, expression, text, comment=self._column_comment()), False
         kind = self.type()
         if self.accept("METADATA"):
@@ -42,9 +42,8 @@ class AlterParser(QueryParser):
         self.expect("WATERMARK", "FOR")
         column = ".".join(self.path())
         self.expect("AS")
-        begin = self.token.start
         expression = self.expression()
-        return s.WatermarkDefinition(column, expression, self.sql[begin : self.tokens[self.index - 1].stop])
+        return s.WatermarkDefinition(column, expression, expression_sql(expression))
 
     def primary_key(self) -> tuple[str | None, tuple[str, ...]]:
         """Take `[CONSTRAINT name] PRIMARY KEY (columns) NOT ENFORCED`."""

@@ -35,6 +35,7 @@ from firesteel.table.planner.resolve.unresolved_tools import (
     has_aggregate,
     is_aggregate,
     name_of,
+    user_function,
 )
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Unresolved
@@ -260,8 +261,7 @@ class GroupedSelect:
         """Return the node of a table aggregate function: keys, the function's columns, and properties of the window."""
         alias = query.call if isinstance(query.call, Alias) else None
         call = alias.expression if alias is not None else query.call
-        assert isinstance(call, Apply)
-        made = group_call(self._inputs, call, bool(self._keys) or self.window is not None)
+        made = group_call(self._inputs, self._table_aggregate(call), bool(self._keys) or self.window is not None)
         self._calls = [made]
         for item in query.properties:
             self.resolver.resolve(item)
@@ -272,7 +272,8 @@ class GroupedSelect:
         names = list(alias.names) if alias is not None else result.names
         if len(names) != len(result):
             raise ValidationException(
-                f"The table aggregate function returns the columns {result.names}, but its alias is {names}"
+                "List of column aliases must have same degree as table; the returned table of function "
+                f"'{made.function.name}' has {len(result)} columns, whereas alias list has {len(names)} columns"
             )
         kinds = [self._key_type(i) for i in range(len(self._keys))]
         properties = [self._property_type(name) for name in self._properties]
@@ -281,6 +282,18 @@ class GroupedSelect:
             [*kinds, *result.field_types(), *properties],
         )
         return replace(node, row_type=kind, flat=True)
+
+    def _table_aggregate(self, call: Unresolved) -> Apply:
+        """Return an expression that is the call of a table aggregate function; Flink refuses all others."""
+        if isinstance(call, Apply):
+            by_name = isinstance(call.function, str)
+            function = user_function(call, self.context.catalogs) if by_name else call.function
+            if getattr(function, "is_table_aggregate", False):
+                return call
+        raise ValidationException(
+            "A flatAggregate only accepts an expression which defines a table aggregate function that might be "
+            "followed by some alias."
+        )
 
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
         self._attach_subqueries()

@@ -293,7 +293,7 @@ def _flattened(item: Unresolved, layer: PlainSelect | GroupedSelect) -> list[tup
         return None
     rex = layer.resolver.resolve(call if row is None else row)
     if not isinstance(rex.type, RowType):
-        return [(names[0] if names else "f0", rex)] if not flattens else None
+        return [(names[0] if names else row.path[-1] if isinstance(row, Ref) else "f0", rex)]
     fields = rex.type.names
     if names and len(names) != len(fields):
         if len(names) == 1:
