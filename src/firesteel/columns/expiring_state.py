@@ -8,7 +8,7 @@ more entries, so keys that never return do not make the state grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from firesteel.columns.kernel import KernelContext, StateTable
 if TYPE_CHECKING:
     from firesteel.common.encoding.entry_columns import ColumnSource
 
-__all__ = ["CleanupRounds", "ExpiringTable", "expiring_table"]
+__all__ = ["ExpiringTable", "expiring_table", "taken_values"]
 
+_TAKEN_AT_ONCE = 10_000
 _VISITS_PER_WRITE = 2
 """Entries visited per write. More than one, so that a round ends even if each write adds an entry."""
 
@@ -135,6 +136,23 @@ class _LiveEntries(MutableMapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Any], Array]]:
+    """Remove the values of a kernel's table, and yield them in parts, with the times at which they were written (ms).
+
+    Values without a time start to age now.
+    """
+    values, times = context.table(name), context.table(f"{name} times")
+    while entries := list(islice(values.data, _TAKEN_AT_ONCE)):
+        values.prefetch(entries)
+        times.prefetch(entries)
+        found = [values.data[entry] for entry in entries]
+        written = [times.data.get(entry, context.now_ms()) for entry in entries]
+        for entry in entries:
+            values.remove(entry)
+            times.remove(entry)
+        yield found, np.array(written, np.int64)
 
 
 def expiring_table(context: KernelContext, name: str, ttl_ms: int | None = None) -> StateTable:

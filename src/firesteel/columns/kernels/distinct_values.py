@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import first_of_segments
 from firesteel.columns.kernels.vector_calls import counted
-from firesteel.columns.rows import batch_of
+from firesteel.columns.rows import batch_of, hashable_values
 
 _LEAST = 1024
 
@@ -53,7 +53,8 @@ class DistinctValues:
     def __init__(self, plan: DistinctPlan, name: str, context: KernelContext) -> None:
         self._plan = plan
         self._columns = tuple(range(len(plan.types)))
-        self._values = KeyNumbers()
+        self._spill = None if context.new_spill is None else context.new_spill()
+        self._values = KeyNumbers(self._spill)
         self._counts = np.zeros(_LEAST, np.int64)
         self._unsaved: list[ColumnBatch] = []
         self._pending: tuple[Array, Array, ColumnBatch] | None = None
@@ -123,22 +124,21 @@ class DistinctValues:
             self._values.keep(kept)
             self._counts[:left], self._counts[left:] = counts[kept], 0
 
-    def _all(self) -> list[ColumnBatch]:
-        rows = [(*key, count) for key, count in self._items() if count]
-        return [batch_of(rows, (*self._plan.types, pa.int64()))]
-
-    def _items(self) -> Iterable[tuple[Cell, int]]:
-        keys = (key if len(self._columns) > 1 else (key,) for key in self._values)
-        return zip(keys, self._counts.tolist(), strict=False)
+    def _all(self) -> Iterator[ColumnBatch]:
+        """Yield the values that groups have, with their numbers."""
+        for keys, numbers in self._values.parts():
+            counts = self._counts[numbers]
+            columns = [key.cast(kind) for key, kind in zip(keys, self._plan.types, strict=True)]
+            yield ColumnBatch((*columns, pa.array(counts)), len(counts)).filter(counts != 0)
 
     def take(self) -> dict[Cell, dict[Cell, int]]:
         """Return how often each key has each value, as objects, and forget them."""
         found: dict[Cell, dict[Cell, int]] = {}
         place = len(self._plan.keys)
-        for key, count in self._items():
-            if count:
-                found.setdefault(key[:place], {})[key[place:]] = count
-        self._values, self._counts[:] = KeyNumbers(), 0
+        for rows in self._all():
+            for *key, count in zip(*map(hashable_values, rows.columns), strict=True):
+                found.setdefault(tuple(key[:place]), {})[tuple(key[place:])] = count
+        self._values, self._counts[:] = KeyNumbers(self._spill), 0
         self._unsaved.clear()
         self._log.is_outdated = True
         self._log.save([], 0, list)

@@ -31,8 +31,6 @@ _ELSEWHERE = -1
 """The number of rows of a group that is in the table."""
 
 _AT_ONCE = 50_000
-_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-"""Types of keys that have room for those of all groups."""
 
 
 class FoundGroups(NamedTuple):
@@ -274,7 +272,7 @@ class _Source:
 def _sorted(columns: list[pa.Array], length: int) -> tuple[Entries, Array]:
     """Return keys in the order of their hashes, and where they were."""
     hashes = row_hashes(ColumnBatch(tuple(columns), length), range(len(columns)))
-    return sorted_by_hash(hashes, [_cast(column, _LARGE.get(column.type, column.type)) for column in columns])
+    return sorted_by_hash(hashes, columns)
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
