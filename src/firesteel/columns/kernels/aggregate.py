@@ -73,7 +73,7 @@ class GroupAggregateFactory:
 class GroupAggregate(Grouping):
     """Emits a row per group and retracts it when the group changes; vectorized if all calls can be.
 
-    DISTINCT calls with a time to live or state on disk go row by row: their values expire and spill with their group.
+    DISTINCT calls with a time to live go row by row: their values expire with their group.
     """
 
     def open(self, context: KernelContext) -> None:
@@ -90,7 +90,7 @@ class GroupAggregate(Grouping):
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context)
-        if self._distinct and (context.is_state_on_disk or self._expires):
+        if self._distinct and self._expires:
             self.go_by_rows()
         elif context.is_streaming:
             are_changed = bool(self._distinct) and self._distinct.take(self._table)
