@@ -246,7 +246,8 @@ class _Source:
         parts, self.changed = self.changed, []
         for part in parts:
             counts = part.values[0]
-            yield self._written(part.where(counts > 0)), self.columns(part.where(counts == 0)).entries()
+            gone = [] if counts.all() else self.columns(part.where(counts == 0)).entries()
+            yield self._written(part.where(counts > 0)), gone
 
     def entries(self) -> Iterator[EntryColumns]:
         """Yield all groups that have rows."""
