@@ -19,7 +19,7 @@ from firesteel.columns.kernel import KernelContext, StateTable
 if TYPE_CHECKING:
     from firesteel.common.encoding.entry_columns import ColumnSource
 
-__all__ = ["ExpiringTable", "expiring_table", "taken_values"]
+__all__ = ["ExpiringTable", "HeldClock", "expiring_table", "taken_values", "values_of"]
 
 _TAKEN_AT_ONCE = 10_000
 _VISITS_PER_WRITE = 2
@@ -45,6 +45,22 @@ class CleanupRounds:
             self._waiting = list(self._entries())
         for _ in range(min(_VISITS_PER_WRITE, len(self._waiting))):
             self._clean(self._waiting.pop())
+
+
+class HeldClock:
+    """A clock that stands still while a batch is processed, so that all of its state expires at the same moment."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self.move()
+
+    def move(self) -> None:
+        """Set the clock."""
+        self._held_ms = self._now_ms()
+
+    def __call__(self) -> int:
+        """Return the time (ms)."""
+        return self._held_ms
 
 
 class ExpiringTable:
@@ -136,6 +152,11 @@ class _LiveEntries(MutableMapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def values_of(table: StateTable) -> StateTable:
+    """Return the table of all values, whose times do not change with them."""
+    return table.values if isinstance(table, ExpiringTable) else table
 
 
 def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Any], Array]]:

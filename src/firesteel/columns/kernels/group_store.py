@@ -116,6 +116,15 @@ class GroupStore:
         are_covered = all(call.covers_states(parts) for call, parts in zip(self._calls, fields, strict=True))
         return FoundGroups(keys, order, hits, counts, fields) if are_covered else None
 
+    def are_there(self, rows: ColumnBatch) -> Array:
+        """Return which groups of rows, all of different ones, have rows and have not expired."""
+        if self._values.data:
+            self._take_groups(rows)
+        found = np.zeros(rows.length, bool)
+        for hit in self._runs.find(*self._sought(rows)):
+            found[hit.to] = self._are_live(hit.values)
+        return found
+
     def update(self, found: FoundGroups, counts: Array, fields: Sequence[Fields]) -> None:
         """Set the rows and accumulators of groups. A group without rows has none, and its accumulators are empty."""
         columns = self._with_time(counts, *(part for parts in fields for part in parts))
