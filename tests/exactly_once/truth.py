@@ -56,7 +56,7 @@ def _interval_join(records: int) -> Iterator[Result]:
 
 
 def _sql_join(records: int) -> Iterator[Result]:
-    return ((number % KEYS, number, number) for number in range(0, records, 3))
+    return ((number % KEYS, number, number) for number in range(0, records, 10))
 
 
 _TRUTHS = {

@@ -23,8 +23,6 @@ from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
 from firesteel.columns.runs.room import room_of
 
-_VALUES = ("matches", "written", "ids")
-
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -49,7 +47,8 @@ class LiveRows:
     restored with one.
 
     State: a log of rows, with 1 for an inserted and -1 for a deleted row. If rows of a side of the join expire, these
-    also have their matches, the time of the last write (ms), and an id, whose last entry in a key group counts.
+    also have their matches, the time of the last write (ms), and an id, whose last entry in a key group counts. What a
+    side does not need of these is NULL.
 
     Args:
         keys: The key columns.
@@ -57,19 +56,26 @@ class LiveRows:
         context: The environment of the kernel; the state has been restored.
         name: The name of the state table.
         ttls_ms: The time to live of the rows of this side, and of the other one; 0 means no expiry.
+        counts: Whether the join counts the matches of the rows.
 
     Attributes:
         has_matches: Whether the restored rows have their matches, so that these need not be counted.
     """
 
     def __init__(
-        self, keys: tuple[int, ...], width: int, context: KernelContext, name: str, ttls_ms: tuple[int, int]
+        self,
+        keys: tuple[int, ...],
+        width: int,
+        context: KernelContext,
+        name: str,
+        ttls_ms: tuple[int, int],
+        counts: bool,
     ) -> None:
         self._keys, self._width = keys, width
         self._log = SavedRows(context.table(name), keys, context.max_parallelism)
         self._max_parallelism = context.max_parallelism
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
-        self._values = _VALUES if any(ttls_ms) else ()
+        self._values = {"matches": counts, "written": ttls_ms[0] > 0, "ids": True} if any(ttls_ms) else {}
         self.room = room_of(context)
         self._store = RowStore(self.room, matches=np.int64, written=np.int64, ids=np.int64)
         self._by_key = HashIndex(self.room)
@@ -93,7 +99,7 @@ class LiveRows:
         if aged:
             self._load(concat(aged))
         self.has_matches &= not is_plain
-        self._log.is_outdated |= is_plain if self._values else bool(aged)
+        self._log.is_outdated |= is_plain and bool(self._values)
         self._unsaved.clear()
 
     def _replay(self, rows: ColumnBatch) -> None:
@@ -104,7 +110,12 @@ class LiveRows:
         self.apply(restored, row_hashes(restored, self._keys), changes, np.zeros(rows.length, np.int64))
 
     def _load(self, rows: ColumnBatch) -> None:
-        matches, written, ids, signs = (column.to_numpy() for column in rows.columns[self._width :])
+        columns = rows.columns[self._width :]
+        has_value = [not pa.types.is_null(column.type) for column in columns[:-1]]
+        self.has_matches &= has_value[0]
+        self._log.is_outdated |= has_value != list(self._values.values())
+        defaults = (0, self._now_ms(), 0, 0)
+        matches, written, ids, signs = map(_numbers, columns, defaults)
         rows = rows.with_columns(rows.columns[: self._width])
         hashes = row_hashes(rows, self._keys)
         last = latest(ids, groups_of(hashes, self._max_parallelism))
@@ -266,8 +277,18 @@ class LiveRows:
     def _signed(self, numbers: Array, sign: int, rows: ColumnBatch | None = None) -> ColumnBatch:
         """Return what the log has of rows that come (1) or go (-1); `rows` if they are at hand."""
         rows = self.take(numbers) if rows is None else rows
-        values = [self._store.values[name][numbers] for name in self._values]
-        return rows.with_columns([*rows.columns, *map(pa.array, (*values, np.full(rows.length, sign, np.int8)))])
+        values = [
+            pa.array(self._store.values[name][numbers]) if is_kept else pa.nulls(rows.length)
+            for name, is_kept in self._values.items()
+        ]
+        return rows.with_columns([*rows.columns, *values, pa.array(np.full(rows.length, sign, np.int8))])
+
+
+def _numbers(column: pa.Array, default: int) -> Array:
+    if pa.types.is_null(column.type):
+        return np.full(len(column), default, np.int64)
+    numbers: Array = column.to_numpy()
+    return numbers
 
 
 def _last(order: Array, codes: Array, signs: Array, numbers: Array) -> Array:

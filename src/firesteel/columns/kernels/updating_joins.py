@@ -41,8 +41,8 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         self._matcher = PairMatcher(plan, context)
         left, right = ttls = plan.ttls_ms(context)
         self._sides = (
-            LiveRows(plan.keys[0], len(plan.left_types), context, CHANGES[0], ttls),
-            LiveRows(plan.keys[1], len(plan.right_types), context, CHANGES[1], (right, left)),
+            LiveRows(plan.keys[0], len(plan.left_types), context, CHANGES[0], ttls, self._outer[0]),
+            LiveRows(plan.keys[1], len(plan.right_types), context, CHANGES[1], (right, left), self._outer[1]),
         )
         have_matches = take_former(plan, context, self._sides)
         for index in np.flatnonzero(self._outer).tolist():
