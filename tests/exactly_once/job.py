@@ -117,12 +117,14 @@ def interval_join(env, records, where):
     return joined.process(Pairs(), TRIPLE)
 
 
-def table(env, stream):
-    """A table of numbers, and its environment; state of queries expires, but not before the end of the job."""
+def tables_of(env, **streams):
+    """Tables of numbers, and their environment; state of queries expires, but not before the end of the job."""
     tables = StreamTableEnvironment.create(env)
     tables.get_config().set("table.exec.state.ttl", "1 h")
-    rows = stream.map(lambda n: Row(n % KEYS, n), Types.ROW_NAMED(["k", "n"], [Types.LONG(), Types.LONG()]))
-    return tables.from_data_stream(rows), tables
+    for name, stream in streams.items():
+        rows = stream.map(lambda n: Row(n % KEYS, n), Types.ROW_NAMED(["k", "n"], [Types.LONG(), Types.LONG()]))
+        tables.create_temporary_view(name, tables.from_data_stream(rows))
+    return tables
 
 
 def results(tables, query):
@@ -133,16 +135,14 @@ def results(tables, query):
 
 
 def sql_totals(env, records, where):
-    found, tables = table(env, numbers(env, records))
-    tables.create_temporary_view("found", found)
+    tables = tables_of(env, found=numbers(env, records))
     return results(tables, "SELECT k, COUNT(*), COUNT(*) * k FROM found GROUP BY k")
 
 
 def sql_join(env, records, where):
     """Of few numbers, as it keeps them all: the disk of checkpoints is small."""
-    for name in ("l", "r"):
-        found, tables = table(env, numbers(env, records, name).filter(lambda n: n % 10 == 0))
-        tables.create_temporary_view(name, found)
+    left, right = (numbers(env, records, name).filter(lambda n: n % 10 == 0) for name in ("left", "right"))
+    tables = tables_of(env, l=left, r=right)
     return results(tables, "SELECT l.k, l.n, r.n FROM l JOIN r ON l.n = r.n")
 
 

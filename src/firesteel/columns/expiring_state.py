@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firesteel.columns.cells import Array
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def values_of(table: StateTable) -> StateTable:
     return table.values if isinstance(table, ExpiringTable) else table
 
 
-def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Any], Array]]:
+def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Cell], Array]]:
     """Remove the values of a kernel's table, and yield them in parts, with the times at which they were written (ms).
 
     Values without a time start to age now.

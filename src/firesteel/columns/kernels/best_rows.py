@@ -186,7 +186,8 @@ class BestRows:
             rows = concat([part.rows for part in parts]).take(order)
             self._push(_Run(rows, numbers[order], np.ones(len(order), bool)))
         else:
-            self._runs.append(_Run(self._room.rows(added.rows), *self._room.arrays(added.numbers), added.is_there))
+            (numbers,) = self._room.arrays(added.numbers)
+            self._runs.append(_Run(self._room.rows(added.rows), numbers, added.is_there))
 
     def flush(self) -> None:
         """Write what has changed since the last version, and forget expired keys from time to time."""

@@ -87,7 +87,8 @@ class Room:
         file = MappedFile(self.spill.directory, [pa.RecordBatch.from_arrays(list(columns), names)])
         if file.pages is not None:
             self._files.add(file.pages)
-        return file.batches[0].columns
+        mapped: list[pa.Array] = file.batches[0].columns
+        return mapped
 
     def leave_memory(self) -> None:
         """Let go of the pages of files that were read."""
