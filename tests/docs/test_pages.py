@@ -17,6 +17,8 @@ from docs.generate.hooks import ROOT, copied_files, with_links_into_the_site
 from docs.generate.rest import rest_reference
 from docs.generate.snippets import code_of, with_snippets
 from firesteel.cli.main import cli
+from firesteel.pyflink1.names import REMOVED
+from firesteel.pyflink1.tables.names import TABLE_NAMES
 from firesteel.rest.server import ROUTES
 
 DOCS = ROOT / "docs"
@@ -118,7 +120,10 @@ def api_names() -> set[str]:
 def test_each_public_name_is_in_the_api_reference(package: str) -> None:
     module = importlib.import_module(f"firesteel.{package}")
     documented = {name.split(".")[-1] for name in api_names()}
-    assert [name for name in module.__all__ if name not in documented] == []
+    added = {
+        removed.name for removed in (*REMOVED, *TABLE_NAMES)
+    }  # by a test before, which needs the names of PyFlink 1
+    assert [name for name in module.__all__ if name not in documented | added] == []
 
 
 def test_the_api_reference_names_what_exists() -> None:

@@ -54,6 +54,8 @@ def test_the_alias_preserves_the_module_paths_of_pyflink():
                 assert getattr(owner_of(place), removed.name) is removed.value, (place, removed.name)
         from pyflink.common.serialization import JsonRowDeserializationSchema, SimpleStringEncoder
         from pyflink.datastream import FsStateBackend, TimeCharacteristic, ExternalizedCheckpointCleanup
+        from pyflink.table import *
+        BatchTableEnvironment, CsvTableSource, TableEnvironment
         """
     )
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ import json
 import pickle
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not install
 
 import fastavro
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from firesteel.common.files.file_systems import LOCAL_FILES
@@ -514,6 +515,43 @@ def test_options_of_the_registry_are_checked(options, says):
 def test_a_sink_needs_a_subject():
     with pytest.raises(ValidationException, match=r"Option avro-confluent\.subject is required for serialization"):
         format_of("avro-confluent", {"id": "INT"}, url="http://r").check_sink()
+
+
+def test_changes_of_debezium(registry):
+    columns = {"id": "INT NOT NULL", "name": "STRING"}
+    found = format_of("debezium-avro-confluent", columns, url=registry.url, subject="t-value")
+    kinds = np.array([Kind.INSERT, Kind.UPDATE_BEFORE, Kind.UPDATE_AFTER, Kind.DELETE], np.int8)
+    batch = batch_of(columns, (1, "a"), (1, "a"), (1, None), (1, None))
+    messages = found.encode(ColumnBatch(batch.columns, batch.length, kinds))
+    fields = json.loads(registry.schemas[1])["fields"]
+    assert [(field["name"], field["type"][0]) for field in fields] == [
+        ("before", "null"), ("after", "null"), ("op", "null"),
+    ]  # fmt: skip
+    assert messages[0] == b"\0\0\0\0\1" + b"\0" + b"\2\2\2\2a" + b"\2\2c"
+    read = found.decode_messages([*messages, None, b""])
+    assert rows_of(read) == rows_of(batch)
+    assert read.kinds.tolist() == [Kind.INSERT, Kind.DELETE, Kind.INSERT, Kind.DELETE]
+    part = format_of("debezium-avro-confluent", {"name": "STRING"}, url=registry.url)
+    assert rows_of(part.decode_messages(messages)) == [("a",), ("a",), (None,), (None,)]
+
+
+def test_updates_of_debezium_need_the_row_before(registry):
+    fields = [
+        {
+            "name": "before",
+            "type": ["null", {"type": "record", "name": "V", "fields": [{"name": "id", "type": "int"}]}],
+        },
+        {"name": "after", "type": ["null", "V"]},
+        {"name": "op", "type": "string"},
+        {"name": "ts_ms", "type": ["null", "long"]},
+    ]
+    registry.schemas.append(json.dumps({"type": "record", "name": "Envelope", "fields": fields}))
+    found = format_of("debezium-avro-confluent", {"id": "INT"}, url=registry.url)
+    update = found.decode_messages([b"\0\0\0\0\1\2\2\2\4\2u\0"])
+    assert (rows_of(update), update.kinds.tolist()) == ([(1,), (2,)], [Kind.UPDATE_BEFORE, Kind.UPDATE_AFTER])
+    for message, says in ((b"\0\2\4\2u\0", "REPLICA IDENTITY"), (b"\0\2\4\2x\0", 'Unknown "op" value "x"')):
+        with pytest.raises(ValueError, match=rf"Can't deserialize Debezium Avro message: .*{says}"):
+            found.decode_messages([b"\0\0\0\0\1" + message])
 
 
 def test_messages_without_a_known_schema_are_refused(registry):

@@ -36,7 +36,7 @@ def test_a_table_is_created_when_it_is_used(tmp_path, t_env):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("'catalog-type' = 'hadoop'", "expected one of hive, rest, glue, jdbc, found 'hadoop'"),
+        ("'catalog-type' = 'nessie'", "expected one of hive, rest, glue, jdbc, hadoop, found 'nessie'"),
         ("'catalog-type' = 'jdbc'", "uri"),
         ("'catalog-type' = 'jdbc', 'uri' = 'sqlite:////no/such/directory/c.db'", "Could not open the Iceberg catalog"),
         ("'catalog-type' = 'jdbc', 'uri' = 'x', 'nothing' = '1'", "Unsupported options.*nothing"),
@@ -55,7 +55,7 @@ def test_invalid_options_of_a_catalog_are_named(t_env, options, message):
         ("k INT NOT NULL, w STRING", {}, "'w' does not exist in the Iceberg table lake.db.t; its columns are k, v"),
         ("v STRING", {}, "'k' is required in the Iceberg table"),
         ("k INT NOT NULL, v STRING", {"upsert_enabled": "true"}, "needs a PRIMARY KEY"),
-        ("k INT NOT NULL, v STRING METADATA", {}, "has no metadata columns"),
+        ("k INT NOT NULL, v STRING METADATA", {}, "SupportsReadingMetadata"),
     ],
 )
 def test_columns_that_do_not_fit_are_named(tmp_path, columns, options, message):

@@ -121,6 +121,65 @@ def test_json_with_a_registered_schema(broker, registry):
 
 
 @pytest.mark.spark
+def test_changes_with_metadata_of_the_value_and_of_the_record(broker):
+    t_env, topic = environment(), broker.topic(1)
+    t_env.get_config().set("table.local-time-zone", "Asia/Shanghai")
+    update = {"before": {"id": 1, "n": "a"}, "after": {"id": 1, "n": "b"}, "op": "u"}
+    source = {"source": {"db": "shop", "table": "orders", "ts_ms": 1_700_000_000_000}}
+    deleted = {"before": {"id": 1, "n": "b"}, "after": None, "op": "d"}
+    broker.write(topic, [json.dumps(update | source).encode(), json.dumps(deleted).encode()])
+    columns = (
+        "`from` STRING METADATA FROM 'value.source.table' VIRTUAL, o INT METADATA FROM 'offset' VIRTUAL, "
+        "`at` TIMESTAMP(3) METADATA FROM 'value.source.timestamp' VIRTUAL, n STRING, id INT"
+    )
+    create(t_env, broker, "t", columns, topic=topic, format="debezium-json")
+    at = datetime.datetime(2023, 11, 15, 6, 13, 20)
+    assert changes(t_env.execute_sql("SELECT id, n, o, `from`, `at` FROM t")) == [
+        ("-U", 1, "a", 0, "orders", at), ("+U", 1, "b", 0, "orders", at), ("-D", 1, "b", 1, None, None),
+    ]  # fmt: skip
+    create(t_env, broker, "u", "x INT METADATA FROM 'value.x'", topic=topic, format="debezium-json")
+    with pytest.raises(ValidationException, match=r"for reading:\nvalue\.schema\nvalue\.ingestion-timestamp"):
+        t_env.explain_sql("SELECT * FROM u")
+
+
+@pytest.mark.spark
+def test_times_are_written_in_the_zone_of_the_session(broker):
+    t_env, topic = environment(), broker.topic(1)
+    t_env.get_config().set("table.local-time-zone", "Asia/Shanghai")
+    create(t_env, broker, "t", "id INT, `at` TIMESTAMP(3) METADATA FROM 'timestamp'", topic=topic, format="json")
+    t_env.execute_sql("INSERT INTO t VALUES (1, TIMESTAMP '2023-11-15 06:13:20')").wait()
+    [record] = broker.read(topic)
+    assert record.timestamp()[1] == 1_700_000_000_000
+    assert changes(t_env.execute_sql("SELECT `at` FROM t")) == [("+I", datetime.datetime(2023, 11, 15, 6, 13, 20))]
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "says"),
+    [
+        ("kafka", {"format": "json"}, "with 'json' format doesn't support defining PRIMARY KEY"),
+        (
+            "upsert-kafka",
+            {"key.format": "json", "value.format": "ogg-json"},
+            "doesn't support 'ogg-json' as value format",
+        ),
+        (
+            "upsert-kafka",
+            {"key.format": "ogg-json", "value.format": "json"},
+            "doesn't support 'ogg-json' as key format",
+        ),
+        ("kafka", {"format": "ogg-json", "scan.startup.mode": "group-offsets"}, "needs 'properties.group.id'"),
+    ],
+)
+def test_keys_need_formats_of_insertions(connector, options, says):
+    t_env = environment()
+    options = {"properties.bootstrap.servers": "localhost:9", "topic": "t", "connector": connector, **options}
+    shown = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+    t_env.execute_sql(f"CREATE TABLE t (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED) WITH ({shown})")
+    with pytest.raises(ValidationException, match=says):
+        t_env.explain_sql("SELECT * FROM t")
+
+
+@pytest.mark.spark
 def test_a_malformed_message_is_named_by_topic_partition_and_offset(broker):
     pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
     t_env, topic = environment(), broker.topic(2)

@@ -159,7 +159,7 @@ def used(identifier: str, given: Mapping[str, str]) -> set[str]:
     """Return the options that are looked at when a table is read, looked up and written."""
     seen: set[str] = set()
     options = Recorded({"connector": identifier, **given}, seen)
-    key = () if identifier in ("blackhole", "print", "filesystem") else ("k",)
+    key = () if identifier in ("blackhole", "print", "filesystem", "kafka") else ("k",)
     table = ResolvedTable(("c", "d", "t"), COLUMNS, options, None, key, ("v",) if identifier == "filesystem" else ())
     module = importlib.import_module(table_connectors()[identifier])
     context = ConnectorContext(TableConfig(), True)

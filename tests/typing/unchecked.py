@@ -15,8 +15,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
 BOUNDS = {
-    "annotations that are `Any`": 659,
-    "mentions of `Any`": 2522,
+    "annotations that are `Any`": 657,
+    "mentions of `Any`": 2521,
     "`type: ignore`": 27,
 }
 """The most of each that the sources may have. Lower them when the counts have fallen."""

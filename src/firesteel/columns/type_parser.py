@@ -161,7 +161,7 @@ class _Parser:
         precision = self.optional_number(6)
         if self._accept("WITH", "LOCAL", "TIME", "ZONE"):
             return t.LocalZonedTimestampType(precision)
-        if self._accept("WITH", "TIME", "ZONE"):
+        if not self._in_statement and self._accept("WITH", "TIME", "ZONE"):  # which SQL does not have
             return t.ZonedTimestampType(precision)
         self._accept("WITHOUT", "TIME", "ZONE")
         return t.TimestampType(precision)

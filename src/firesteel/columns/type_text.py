@@ -42,6 +42,7 @@ _DAY_TIME = {
 }
 
 _FULL = {"STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
+_INSTANT = re.compile(r"(?<![`\w])TIMESTAMP_LTZ(\(\d\))")
 _SHORT = re.compile(r"(?<![`\w])(STRING|BYTES)(?![`\w])")
 
 _TEXTS: dict[type[t.DataType], Callable[[Any], str]] = {
@@ -78,13 +79,14 @@ def type_text(data_type: t.DataType) -> str:
 
 
 def full_type_text(data_type: t.DataType) -> str:
-    """Return a type as Flink serializes it: STRING and BYTES by their full names.
+    """Return a type as Flink serializes it: STRING, BYTES and TIMESTAMP_LTZ by their full names.
 
     Example:
         >>> full_type_text(t.ArrayType(t.VarCharType(t.MAX_LENGTH)))
         'ARRAY<VARCHAR(2147483647)>'
     """
-    return _SHORT.sub(lambda found: _FULL[found.group()], type_text(data_type))
+    text = _SHORT.sub(lambda found: _FULL[found.group()], type_text(data_type))
+    return _INSTANT.sub(r"TIMESTAMP\1 WITH LOCAL TIME ZONE", text)
 
 
 def quoted(name: str) -> str:

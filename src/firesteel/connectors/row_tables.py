@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.functions.connector_base import Sink, Source
 from firesteel.functions.operator_builder import with_operator
@@ -26,9 +26,6 @@ class SourceTable:
         table: The table.
         source: A source of `Row`s or tuples with the values of all physical columns, in the order of the table.
 
-    Raises:
-        ValidationException: the table declares metadata columns.
-
     Example:
         >>> class Squares(Source):
         ...     def discover_splits(self):
@@ -43,7 +40,6 @@ class SourceTable:
     kinds: frozenset[Kind] = INSERT_ONLY
 
     def __init__(self, table: ResolvedTable, source: Source[object]) -> None:
-        refuse_metadata(table, table.options["connector"])
         self._table = table
         self._source = source
 
@@ -74,9 +70,6 @@ class SinkTable:
             deletions.
         kinds: Kinds of rows that the sink takes; the planner refuses a query with others. By default insertions only.
 
-    Raises:
-        ValidationException: the table declares metadata columns.
-
     Example:
         >>> class Lines(SinkWriter):
         ...     def write(self, element, timestamp):
@@ -90,7 +83,6 @@ class SinkTable:
     """
 
     def __init__(self, table: ResolvedTable, sink: Sink[Row], kinds: frozenset[Kind] = INSERT_ONLY) -> None:
-        refuse_metadata(table, table.options["connector"])
         self._table = table
         self._sink = sink
         self._kinds = kinds

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
-from firesteel.common.table_errors import ValidationException
 from firesteel.common.watermark_strategy import WatermarkStrategy
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class ScanSource(Protocol):
         kinds: The kinds of rows that it emits.
         is_bounded: Whether it is bounded.
 
-    A source with an attribute `reads_fields` that is true accepts requests for rows with some of their fields. One with
+    A source with an attribute `metadata` has these metadata columns: their types by key. One with an attribute
+    `reads_fields` that is true accepts requests for rows with some of their fields. One with
     `has_watermarks_per_split` generates watermarks per split; they are not assigned to its rows behind it.
     """
 
@@ -171,8 +172,24 @@ class LookupSource(Protocol):
         """Return what finds the rows for values of these columns."""
 
 
+class Ability(Enum):
+    """What a sink can do beside writing rows.
+
+    Attributes:
+        OVERWRITE: It replaces what is there (INSERT OVERWRITE). Flink: `SupportsOverwrite`.
+        PARTITIONING: It takes rows of PARTITIONED BY. Flink: `SupportsPartitioning`.
+    """
+
+    OVERWRITE = "overwrite"
+    PARTITIONING = "partitioning"
+
+
 class TableSink(Protocol):
-    """A table that can be written. Flink: `DynamicTableSink`."""
+    """A table that can be written. Flink: `DynamicTableSink`.
+
+    A sink with an attribute `abilities` has these, another one none; one with an attribute `metadata` writes these
+    metadata columns: their types by key.
+    """
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the kinds that it accepts of a query with these kinds; the planner rejects missing ones."""
@@ -194,33 +211,3 @@ class SinkRequest:
     overwrite: bool = False
     static_partition: Mapping[str, Cell] = field(default_factory=dict)
     is_bounded: bool = False
-
-
-def check_metadata(keys: Iterable[str], allowed: Iterable[str], purpose: str = "reading") -> None:
-    """Check that a connector has metadata keys.
-
-    Args:
-        keys: The keys of the table.
-        allowed: Those that the connector has.
-        purpose: What for: reading or writing.
-
-    Raises:
-        ValidationException: it lacks one.
-    """
-    known = list(allowed)
-    for key in keys:
-        if key not in known:
-            raise ValidationException(
-                f"Invalid metadata key '{key}'. The connector supports the following metadata keys for {purpose}:\n"
-                f"{chr(10).join(known)}"
-            )
-
-
-def refuse_metadata(table: ResolvedTable, connector: str) -> None:
-    """Raise a ValidationException if a table of a connector without metadata declares a metadata column."""
-    for column in table.columns:
-        if column.kind == "METADATA":
-            raise ValidationException(
-                f"Invalid metadata key '{column.metadata_key or column.name}' in column '{column.name}' of table "
-                f"'{'.'.join(table.path)}'. The connector '{connector}' has no metadata columns."
-            )

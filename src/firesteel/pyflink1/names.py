@@ -40,12 +40,18 @@ def add_names() -> None:
 
 
 def install(names: Iterable[Removed]) -> None:
-    """Add names to modules and classes that do not have them, and widen methods that they have."""
+    """Add names to modules and classes that do not have them, and widen methods that they have.
+
+    Modules export them, too: programs import `*` from `pyflink.table`.
+    """
     for removed in names:
         for place in removed.places:
             owner = owner_of(place)
             if removed.widens or not hasattr(owner, removed.name):
                 setattr(owner, removed.name, removed.value)
+                exported: list[str] | None = vars(owner).get("__all__")
+                if exported is not None:
+                    exported.append(removed.name)
 
 
 def owner_of(place: str) -> ModuleType | type:

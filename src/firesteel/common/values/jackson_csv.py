@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-__all__ = ["check_characters", "jackson_quoter"]
+__all__ = ["LONGEST_CHECKED", "check_characters", "first_safe", "jackson_quoter"]
 
-_LONGEST_CHECKED = 24
+LONGEST_CHECKED = 24
 """Jackson quotes longer fields without checking their characters (`CsvGenerator`: MAX_QUOTE_CHECK)."""
+
+
+def first_safe(delimiter: str, quote: str) -> str:
+    """Return the first character of the code table that needs no quotes."""
+    return chr(max(ord(delimiter), ord(quote), ord("\r")) + 1)
 
 
 def jackson_quoter(delimiter: str, quote: str | None, escape: str | None) -> Callable[[str], str]:
@@ -28,11 +33,11 @@ def jackson_quoter(delimiter: str, quote: str | None, escape: str | None) -> Cal
     """
     if quote is None:
         return str
-    safe = chr(max(ord(delimiter), ord(quote), ord("\r")) + 1)
+    safe = first_safe(delimiter, quote)
     always_quoted = escape or "\\"
 
     def written(text: str) -> str:
-        is_checked = len(text) <= _LONGEST_CHECKED and (text.isascii() or _utf_16_length(text) <= _LONGEST_CHECKED)
+        is_checked = len(text) <= LONGEST_CHECKED and (text.isascii() or _utf_16_length(text) <= LONGEST_CHECKED)
         if not text or (is_checked and min(text) >= safe and always_quoted not in text):
             return text
         if escape is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
+from firesteel.connectors.table_connector import Ability, ResolvedTable, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import SinkFunction
 
@@ -25,6 +25,8 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 
 class BlackHole:
     """A sink that discards rows."""
+
+    abilities = frozenset({Ability.PARTITIONING})
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return all kinds."""

@@ -19,7 +19,6 @@ from firesteel.connectors.table_connector import (
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
@@ -68,7 +67,6 @@ class ClickHouseTable:
     is_bounded = True
 
     def __init__(self, table: ResolvedTable) -> None:
-        refuse_metadata(table, "clickhouse")
         check_types(table.physical_columns)
         self._table = table
         self._options = OPTIONS["clickhouse"].read(table.options, "clickhouse")

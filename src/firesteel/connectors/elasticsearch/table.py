@@ -19,7 +19,7 @@ from firesteel.connectors.elasticsearch.sink import address_of
 from firesteel.connectors.elasticsearch.table_writer import ElasticsearchTableSink, RowActions
 from firesteel.connectors.key_texts import KeyTexts
 from firesteel.connectors.option_table import OptionTable, message_format
-from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, ResolvedTable, SinkRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, ResolvedTable, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -80,7 +80,6 @@ class ElasticsearchTable:
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
         name = table.options["connector"]
         options = OPTIONS[name].read(table.options, name)
-        refuse_metadata(table, name)
         columns, key = table.physical_columns, table.primary_key
         delimiter = options.text("document-id.key-delimiter", "_")
         self._has_key = bool(key)

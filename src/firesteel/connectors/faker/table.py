@@ -11,7 +11,7 @@ from firesteel.columns.cells import Cell
 from firesteel.connectors.datagen.table import ROWS_PER_SECOND, RowGenerator
 from firesteel.connectors.faker.columns import FakerField, field_of
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_registry import ConnectorContext
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class FakerTable:
     kinds: frozenset[Kind] = INSERT_ONLY
 
     def __init__(self, table: ResolvedTable) -> None:
-        refuse_metadata(table, "faker")
         self._options = OPTIONS["faker"].read(table.options, "faker")
         self._fields = {
             column.name: field_of(column, self._options.below(f"fields.{column.name}.", f"column {column.name}"))

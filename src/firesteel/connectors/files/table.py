@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import MAX_LENGTH, BigIntType, LocalZonedTimestampType, VarCharType
 from firesteel.columns.rex import Rex
 from firesteel.common.files.file_systems import scheme_of
 from firesteel.common.table_errors import ValidationException
@@ -20,7 +21,7 @@ from firesteel.connectors.files.table_statistics import estimated_rows
 from firesteel.connectors.files.table_writing import TableFileSink
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.connectors.table_connector import Ability, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -58,7 +59,13 @@ _UNUSED = {
     ),
 }
 OPTIONS = {"filesystem": OptionTable(("path", "format"), _OPTIONS, unused=_UNUSED, formats=("format",))}
-_METADATA = ("file.path", "file.name", "file.size", "file.modification-time")
+_TEXT = VarCharType(MAX_LENGTH, False)
+_METADATA = {
+    "file.path": _TEXT,
+    "file.name": _TEXT,
+    "file.size": BigIntType(False),
+    "file.modification-time": LocalZonedTimestampType(3, False),
+}
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> FileTable:
@@ -93,16 +100,10 @@ class _Files:
 class FileTable(_Files):
     """Files below a path, with partitions as directories `key=value`."""
 
+    metadata = _METADATA
+
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
         super().__init__(table)
-        for column in table.columns:
-            key = column.metadata_key or column.name
-            if column.kind == "METADATA" and key not in _METADATA:
-                raise ValidationException(
-                    f"Invalid metadata key '{key}' in column '{column.name}' of table '{'.'.join(table.path)}'. The "
-                    f"DynamicTableSource class supports the following metadata keys for "
-                    f"reading:\n{chr(10).join(_METADATA)}"
-                )
         self.kinds = self.format_of(self.stored).kinds
         _check_pattern(self.options)
 
@@ -153,6 +154,8 @@ class FileTable(_Files):
 
 class FileTableSink(_Files):
     """Files below a path; a partition is a directory `key=value`."""
+
+    abilities = frozenset(Ability)
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -10,6 +10,7 @@ from typing import IO
 from firesteel.columns.batch import ColumnBatch, Kind
 from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
+from firesteel.columns.values import arrow_type
 from firesteel.common.files.file_systems import Files
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.files.text_files import is_compressed
@@ -80,6 +81,15 @@ class Format:
         return path.stat().st_size * lines / len(start) if lines else float(bool(start))
 
     @property
+    def metadata(self) -> Mapping[str, DataType]:
+        """What messages have besides the columns: names of metadata, and the types of these columns."""
+        return {}
+
+    def with_metadata(self, keys: tuple[str, ...]) -> Format:
+        """Return a format whose rows have some of `metadata`, in this order, behind the columns."""
+        raise NotImplementedError(f"{type(self).__name__} has no metadata")
+
+    @property
     def kinds(self) -> frozenset[Kind]:
         """The kinds of rows that it reads and writes."""
         return INSERT_ONLY
@@ -119,6 +129,14 @@ class Format:
         """
         raise NotImplementedError(f"{type(self).__name__} does not write")
 
+    def encode_messages(self, batch: ColumnBatch) -> Sequence[bytes | None]:
+        """Return a message per row; None is a message without content.
+
+        Raises:
+            ValueError: a row can't be written.
+        """
+        return self.encode(batch)
+
     def write_file(self, file: IO[bytes], batches: Iterable[ColumnBatch]) -> None:
         """Write the rows of batches as a file that is no text.
 
@@ -138,7 +156,7 @@ def make_format(name: str, columns: Columns, options: Options, use: Use) -> Form
         use: Whether it reads and writes files or messages; one name may have a format for each.
 
     Raises:
-        ValidationException: there is no such format, or an option is invalid.
+        ValidationException: there is no such format, an option is invalid, or it has no values of a type.
     """
     module = format_module(name, use)
     if module is None:
@@ -146,5 +164,10 @@ def make_format(name: str, columns: Columns, options: Options, use: Use) -> Form
             f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
             f"Available factory identifiers for {use} are:\n\n" + "\n".join(known_formats(use))
         )
-    made: Format = module.make(columns, options)
+    try:
+        for kind in columns.types:
+            arrow_type(kind)
+        made: Format = module.make(columns, options)
+    except NotImplementedError as error:
+        raise ValidationException(f"Format '{name}': {error}") from error
     return made

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from firesteel.columns import column_types as t
+from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import double_text, float_text
 from firesteel.common.values.decimals import fitted
 from firesteel.common.values.java_parsing import (
@@ -84,7 +85,7 @@ def reader_of(kind: t.DataType, style: Style = Style.SQL) -> Read:
         return _timestamp_reader(kind, style)
     read = _READERS.get(type(kind))
     if read is None:
-        raise NotImplementedError(f"Values of {kind!r} have no text representation")
+        raise NotImplementedError(f"Unsupported type: {type_text(kind)}")
     return read
 
 

@@ -19,7 +19,7 @@ from firesteel.connectors.http_client import HttpClient
 from firesteel.connectors.key_lookup import KeyLookup, Retries, constant
 from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.option_table import OptionTable, message_format
-from firesteel.connectors.table_connector import INSERT_ONLY, Column, ResolvedTable, ScanRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, Column, ResolvedTable, ScanRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -86,7 +86,6 @@ class HttpTable:
 
     def __init__(self, table: ResolvedTable) -> None:
         name = table.options["connector"]
-        refuse_metadata(table, name)
         self._columns = table.physical_columns
         self._options = OPTIONS[name].read(table.options, name)
         self._own = self._options.below(_PREFIXES[name], name)

@@ -23,10 +23,10 @@ from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
+    Ability,
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.operator_builder import with_partitioner
@@ -74,8 +74,12 @@ class _Iceberg:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = OPTIONS["iceberg"].read(table.options, "iceberg")
-        refuse_metadata(table, "iceberg")
         self._address = self._address_of_options()
+        if self.writes and self._address.catalog.is_read_only:
+            raise ValidationException(
+                "Tables of an Iceberg catalog of type 'hadoop' can only be read; use one of type rest, hive, glue or "
+                "jdbc to write"
+            )
         self._stored = self._address.ensure(table)
         check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
         check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
@@ -130,6 +134,8 @@ class IcebergTableSink(_Iceberg):
         table: The table.
         request: Whether the partitions that are written are replaced.
     """
+
+    abilities = frozenset(Ability)
 
     writes = True
 

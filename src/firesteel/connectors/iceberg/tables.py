@@ -26,14 +26,21 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-_TYPES = {"hive": "hive", "rest": "rest", "glue": "glue", "jdbc": "sql"}
-"""The types of catalogs, and their names in pyiceberg."""
+_TYPES = {
+    "hive": {"type": "hive"},
+    "rest": {"type": "rest"},
+    "glue": {"type": "glue"},
+    "jdbc": {"type": "sql"},
+    "hadoop": {"py-catalog-impl": "firesteel.connectors.iceberg.hadoop_catalog.HadoopCatalog"},
+}
+"""The types of catalogs, and how pyiceberg finds them."""
 
 _IMPLEMENTATIONS = {
     "org.apache.iceberg.hive.HiveCatalog": "hive",
     "org.apache.iceberg.rest.RESTCatalog": "rest",
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.jdbc.JdbcCatalog": "jdbc",
+    "org.apache.iceberg.hadoop.HadoopCatalog": "hadoop",
 }
 """The types of catalogs that `catalog-impl` may name by their classes."""
 
@@ -49,7 +56,7 @@ _FILE_IOS = frozenset(
 )
 """The classes that `io-impl` may name: pyiceberg chooses by the schemes of paths, as the last of them does."""
 
-_WITH_URI = ("hive", "rest", "jdbc")
+_REQUIRED = {"hive": "uri", "rest": "uri", "jdbc": "uri", "hadoop": "warehouse"}
 _DRIVERS = {"sqlite:/": "sqlite:////", "postgresql://": "postgresql+psycopg://", "mysql://": "mysql+pymysql://"}
 
 
@@ -76,10 +83,10 @@ class IcebergCatalogAddress:
         file_io = options.get("io-impl")
         if file_io is not None and file_io not in _FILE_IOS:
             raise _invalid("io-impl", file_io, sorted(_FILE_IOS))
-        if kind in _WITH_URI and "uri" not in options:
+        if kind in _REQUIRED and _REQUIRED[kind] not in options:
             raise ValidationException(
                 "One or more required options are missing.\n\nMissing required options are:\n\n"
-                f"uri (of 'catalog-type' = '{kind}')"
+                f"{_REQUIRED[kind]} (of 'catalog-type' = '{kind}')"
             )
         properties = {key: options[key] for key in CATALOG_PROPERTIES if key in options}
         if kind == "jdbc":
@@ -87,7 +94,12 @@ class IcebergCatalogAddress:
         for key, value in options.items():
             if key.startswith(CATALOG_PREFIXES):
                 properties[key.removeprefix("catalog.")] = value
-        return IcebergCatalogAddress(name, {**properties, "type": _TYPES[kind]})
+        return IcebergCatalogAddress(name, {**properties, **_TYPES[kind]})
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether tables can neither be created nor written."""
+        return "py-catalog-impl" in self.properties
 
     @contextmanager
     def opened(self) -> Iterator[Any]:

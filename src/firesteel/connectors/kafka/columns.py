@@ -11,15 +11,31 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.column_types import DataType
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.connectors.formats.table_format import Format
 from firesteel.connectors.kafka.records import Headers, KafkaRecordSerializationSchema, Record, _RecordSettings
 
-METADATA: dict[str, Callable[[Any], Any]] = {
+_TEXT, _TIMESTAMP = t.VarCharType(t.MAX_LENGTH, False), t.LocalZonedTimestampType(3, False)
+_HEADERS = t.MapType(_TEXT.nullable(), t.VarBinaryType(t.MAX_LENGTH), False)
+METADATA: dict[str, t.DataType] = {
+    "topic": _TEXT,
+    "partition": t.IntType(False),
+    "offset": t.BigIntType(False),
+    "timestamp": _TIMESTAMP,
+    "timestamp-type": _TEXT,
+    "headers": _HEADERS,
+    "leader-epoch": t.IntType(),
+}
+"""The types of metadata columns that are read, by key."""
+
+WRITABLE: dict[str, t.DataType] = {"headers": _HEADERS.nullable(), "timestamp": _TIMESTAMP.nullable(), "topic": _TEXT}
+"""Those that a sink writes."""
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
     "topic": lambda record: record.topic(),
     "partition": lambda record: record.partition(),
     "offset": lambda record: record.offset(),
@@ -28,7 +44,6 @@ METADATA: dict[str, Callable[[Any], Any]] = {
     "headers": lambda record: dict(record.headers() or ()),
     "leader-epoch": lambda record: record.leader_epoch(),
 }
-"""Metadata columns by key."""
 
 
 class KafkaColumns(DeserializationSchema[Any]):
@@ -37,8 +52,7 @@ class KafkaColumns(DeserializationSchema[Any]):
     Args:
         key: The format of keys; None to ignore them.
         value: The format of values.
-        columns: The source of each column: `("key", index)` or `("value", index)`.
-        metadata: Keys and types of the metadata columns after these.
+        columns: The source of each column: `("key", index)`, `("value", index)` or `("record", key of metadata)`.
         is_upsert: Whether a record without value deletes the row of its key.
     """
 
@@ -46,14 +60,12 @@ class KafkaColumns(DeserializationSchema[Any]):
         self,
         key: Format | None,
         value: Format,
-        columns: tuple[tuple[str, int], ...],
-        metadata: tuple[tuple[str, DataType], ...],
+        columns: tuple[tuple[str, Any], ...],
         is_upsert: bool,
     ) -> None:
         self._key = key
         self._value = value
         self._columns = columns
-        self._metadata = metadata
         self.takes_tombstones = is_upsert
 
     def decode_records(self, records: Sequence[Any]) -> list[ColumnBatch]:
@@ -68,7 +80,7 @@ class KafkaColumns(DeserializationSchema[Any]):
 
     def _rows(self, records: Sequence[Any]) -> list[ColumnBatch]:
         values = self._value.decode_messages([record.value() for record in records])
-        if not self._metadata and self._key is None:
+        if self._key is None and all(side == "value" for side, _ in self._columns):
             return [self._arranged(values, None, records)]
         keys = None if self._key is None else self._key.decode_messages([record.key() for record in records])
         if values.length == len(records) and (keys is None or keys.length == len(records)):
@@ -88,9 +100,12 @@ class KafkaColumns(DeserializationSchema[Any]):
 
     def _arranged(self, values: ColumnBatch, keys: ColumnBatch | None, records: Sequence[Any]) -> ColumnBatch:
         sides = {"value": values} if keys is None else {"value": values, "key": keys}
-        arrays = [sides[side].columns[index] for side, index in self._columns]
-        for key, kind in self._metadata:
-            arrays.append(to_arrow([METADATA[key](record) for record in records], kind))
+        arrays = [
+            to_arrow(list(map(_VALUES[place], records)), METADATA[place])
+            if side == "record"
+            else sides[side].columns[place]
+            for side, place in self._columns
+        ]
         return values.with_columns(arrays)
 
     def _upserts(self, records: Sequence[Any]) -> list[ColumnBatch]:
@@ -108,10 +123,6 @@ class KafkaColumns(DeserializationSchema[Any]):
         kinds = np.where(places < 0, int(Kind.DELETE), int(Kind.UPDATE_AFTER)).astype(np.int8)
         arranged = self._arranged(spread, keys, records)
         return [ColumnBatch(arranged.columns, arranged.length, kinds)]
-
-
-WRITABLE = ("headers", "timestamp", "topic")
-"""Metadata columns that a sink writes."""
 
 
 @dataclass(frozen=True)
@@ -201,9 +212,9 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         """Return a record per row."""
         found: list[Record] = []
         for batch in elements:
-            keys: list[bytes] | list[None] = [None] * batch.length
+            keys: Sequence[bytes | None] = [None] * batch.length
             if self._key is not None:
-                keys = self._key.encode(batch.with_columns([batch.columns[i] for i in self._key_columns]))
+                keys = self._key.encode_messages(batch.with_columns([batch.columns[i] for i in self._key_columns]))
             values = self._values(batch)
             target = self._target
             parts = (target.topics_of(batch), keys, values, target.times(batch), target.headers(batch))
@@ -218,5 +229,5 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         values = iter(self._encoded(batch.filter(is_kept)))
         return [next(values) if kept else None for kept in is_kept.tolist()]
 
-    def _encoded(self, batch: ColumnBatch) -> list[bytes]:
-        return self._value.encode(batch.with_columns([batch.columns[i] for i in self._value_columns]))
+    def _encoded(self, batch: ColumnBatch) -> Sequence[bytes | None]:
+        return self._value.encode_messages(batch.with_columns([batch.columns[i] for i in self._value_columns]))

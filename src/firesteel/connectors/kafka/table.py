@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.column_types import DataType
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
@@ -16,7 +17,7 @@ from firesteel.connectors.kafka.source import KafkaSource
 from firesteel.connectors.kafka.source_settings import KafkaOffsetResetStrategy as Reset
 from firesteel.connectors.kafka.source_settings import KafkaOffsetsInitializer, KafkaTopicPartition
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest, check_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.connector_base import DeliveryGuarantee
 
@@ -67,8 +68,11 @@ OPTIONS = {
     ),
     "upsert-kafka": OptionTable(_SERVERS, _OPTIONS, ("properties.",), {**_UNUSED, **_UNUSED_BY_UPSERTS}),
 }
-_WITH_SUBJECTS = ("avro-confluent", "json-confluent", "protobuf-confluent")
+_WITH_SUBJECTS = ("avro-confluent", "debezium-avro-confluent", "json-confluent", "protobuf-confluent")
 """Formats with an option `subject`, whose default depends on the topic."""
+
+_OF_VALUE = "value."
+"""Prefix of metadata of the format of values."""
 
 _MAX_DRIFT = "scan.watermark.alignment.max-drift"
 _STARTS = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
@@ -85,11 +89,9 @@ def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
     return KafkaTable(table, False)
 
 
-def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTableSink:
     """Return the sink that writes a topic."""
-    found = KafkaTable(table, False)
-    found.check_sink()
-    return found
+    return KafkaTableSink(table, False)
 
 
 class KafkaTable:
@@ -120,6 +122,7 @@ class KafkaTable:
         self._stored = [c for c in table.physical_columns if not (excludes and c.name in self._keys)]
         self._value = self._value_format(self._stored)
         self._key = self._key_format({column.name: column for column in table.physical_columns})
+        self._check_kinds()
         self.kinds: frozenset[Kind] = UPSERT if is_upsert else self._value.kinds
         self.reads_fields = self._value.reads_fields and (self._key is None or self._key.reads_fields)
         self.is_bounded = options.text("scan.bounded.mode", "unbounded") != "unbounded"
@@ -151,6 +154,26 @@ class KafkaTable:
                 )
         return names
 
+    def _check_kinds(self) -> None:
+        """Check that nothing but the value of a record can say what happened to its row.
+
+        Raises:
+            ValidationException: a format of changelogs stands where none can, or a primary key where none is kept.
+        """
+        for side, each in (("key", self._key), ("value", self._value)):
+            if each is not None and each.kinds != INSERT_ONLY and (self._is_upsert or side == "key"):
+                name = self._options.values[f"{side}.format"]
+                raise ValidationException(
+                    f"'{self._options.owner}' connector doesn't support '{name}' as {side} format, because '{name}' is "
+                    "not in insert-only mode."
+                )
+        if self._table.primary_key and not self._is_upsert and self._value.kinds == INSERT_ONLY:
+            name = self._options.values.get("value.format") or self._options.text("format")
+            raise ValidationException(
+                f"The Kafka table '{'.'.join(self._table.path)}' with '{name}' format doesn't support defining PRIMARY "
+                "KEY constraint on the table, because it can't guarantee the semantic of primary key."
+            )
+
     def _value_format(self, columns: list[Column]) -> Format:
         return self._format("value.format" if "value.format" in self._table.options else "format", columns)
 
@@ -177,32 +200,10 @@ class KafkaTable:
     def _topics(self) -> list[str]:
         return [topic for topic in self._options.text("topic").split(";") if topic]
 
-    def check_sink(self) -> None:
-        """Check the options that matter to sinks only.
-
-        Raises:
-            ValidationException: there is no topic or several, or an option of a format is missing or invalid.
-        """
-        self._target()
-        for each in (self._value, self._key):
-            if each is not None:
-                each.check_sink()
-
     @property
-    def _persisted(self) -> list[Column]:
-        return [column for column in self._table.columns if column.kind != "COMPUTED" and not column.is_virtual]
-
-    def _target(self) -> RecordTarget:
-        """Return where records go: to the only topic, or to those that rows name in a metadata column `topic`.
-
-        Raises:
-            ValidationException: there is no topic, or a metadata column cannot be written.
-        """
-        metadata = {c.metadata_key or c.name: n for n, c in enumerate(self._persisted) if c.kind == "METADATA"}
-        check_metadata(metadata, WRITABLE, "writing")
-        if "topic" not in metadata:
-            return RecordTarget((self.check_topic(),), None, metadata)
-        return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
+    def metadata(self) -> Mapping[str, DataType]:
+        """The types of metadata columns by key; those that the format of values has begin with `value.`."""
+        return {**{f"{_OF_VALUE}{key}": kind for key, kind in self._value.metadata.items()}, **METADATA}
 
     def check_topic(self) -> str:
         """Return the only topic, to write to.
@@ -220,7 +221,6 @@ class KafkaTable:
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
-        check_metadata((key for key, _ in request.metadata), METADATA)
         key_format, value_format, stored = self._key, self._value, self._stored
         if self.reads_fields:
             stored = [column for column in request.columns if column.name not in self._keys] or stored[:1]
@@ -235,7 +235,14 @@ class KafkaTable:
             for column in request.columns
         )
         keys = key_format if self._is_upsert or any(side == "key" for side, _ in places) else None
-        decoder = KafkaColumns(keys, value_format, places, request.metadata, self._is_upsert)
+        metadata = [key for key, _ in request.metadata]
+        of_value = [key for key in metadata if key.startswith(_OF_VALUE)]
+        if of_value:
+            value_format = value_format.with_metadata(tuple(key.removeprefix(_OF_VALUE) for key in of_value))
+        sources = (
+            ("value", len(stored) + of_value.index(key)) if key in of_value else ("record", key) for key in metadata
+        )
+        decoder = KafkaColumns(keys, value_format, (*places, *sources), self._is_upsert)
         source = self._source(decoder)
         return environment.from_source(source, self._watermarks(request.watermarks), name)
 
@@ -286,6 +293,11 @@ class KafkaTable:
         if mode == "specific-offsets":
             return KafkaOffsetsInitializer.offsets(self._specific_offsets("scan.startup.specific-offsets"))
         if mode == "group-offsets":
+            if "properties.group.id" not in options.values:
+                raise ValidationException(
+                    "'scan.startup.mode' is 'group-offsets', as it is by default, and needs 'properties.group.id'. Set "
+                    f"it, or another mode: {', '.join(one for one in _STARTS if one != mode)}."
+                )
             reset = options.text("properties.auto.offset.reset", "none").upper()
             return KafkaOffsetsInitializer.committed_offsets(Reset[reset] if reset in Reset.__members__ else Reset.NONE)
         return KafkaOffsetsInitializer.earliest() if mode[0] == "e" else KafkaOffsetsInitializer.latest()
@@ -308,7 +320,37 @@ class KafkaTable:
             return KafkaOffsetsInitializer.timestamp(self._options.number("scan.bounded.timestamp-millis", 0))
         return KafkaOffsetsInitializer.latest() if mode[0] == "l" else KafkaOffsetsInitializer.committed_offsets()
 
-    # --- writing -----------------------------------------------------------------------------------------------------
+
+class KafkaTableSink(KafkaTable):
+    """A topic that is written.
+
+    Raises:
+        ValidationException: there is no topic or several, or an option of a format is missing or invalid.
+    """
+
+    metadata = WRITABLE
+
+    def __init__(self, table: ResolvedTable, is_upsert: bool) -> None:
+        super().__init__(table, is_upsert)
+        self._target()
+        for each in (self._value, self._key):
+            if each is not None:
+                each.check_sink()
+
+    @property
+    def _persisted(self) -> list[Column]:
+        return [column for column in self._table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+
+    def _target(self) -> RecordTarget:
+        """Return where records go: to the only topic, or to those that rows name in a metadata column `topic`.
+
+        Raises:
+            ValidationException: there is no topic.
+        """
+        metadata = {c.metadata_key or c.name: n for n, c in enumerate(self._persisted) if c.kind == "METADATA"}
+        if "topic" not in metadata:
+            return RecordTarget((self.check_topic(),), None, metadata)
+        return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the kinds of rows that can be written; for upsert tables those of a changelog by key."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.connectors.kafka.table import OPTIONS, KafkaTable
+from firesteel.connectors.kafka.table import OPTIONS, KafkaTable, KafkaTableSink
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -14,8 +14,6 @@ def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
     return KafkaTable(table, True)
 
 
-def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTableSink:
     """Return the sink that writes a topic whose records replace the rows of their keys."""
-    found = KafkaTable(table, True)
-    found.check_sink()
-    return found
+    return KafkaTableSink(table, True)

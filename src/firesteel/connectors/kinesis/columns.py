@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
-from firesteel.columns.column_types import DataType
+from firesteel.columns.column_types import DataType, LocalZonedTimestampType, VarCharType
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import SerializationSchema
 from firesteel.connectors.formats.table_format import Format
@@ -18,12 +18,18 @@ from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitConte
 Pair = tuple[str, bytes]
 """A partition key and data."""
 
-METADATA: dict[str, Callable[[Message], Cell]] = {
+METADATA: dict[str, DataType] = {
+    "timestamp": LocalZonedTimestampType(3, False),
+    "shard-id": VarCharType(128, False),
+    "sequence-number": VarCharType(128, False),
+}
+"""The types of metadata columns by key."""
+
+_VALUES: dict[str, Callable[[Message], Cell]] = {
     "timestamp": lambda record: datetime.datetime.fromtimestamp(record.time_ms / 1000, datetime.UTC),
     "shard-id": lambda record: record.shard_id,
     "sequence-number": lambda record: str(record.sequence_number),
 }
-"""Metadata columns by key."""
 
 
 class KinesisColumns(RecordsSchema):
@@ -56,7 +62,7 @@ class KinesisColumns(RecordsSchema):
     def _arranged(self, values: ColumnBatch, records: Sequence[Message]) -> ColumnBatch:
         arrays = [values.columns[place] for place in self._columns]
         for key, kind in self._metadata:
-            of = METADATA[key]
+            of = _VALUES[key]
             arrays.append(to_arrow([of(record) for record in records], kind))
         return values.with_columns(arrays)
 

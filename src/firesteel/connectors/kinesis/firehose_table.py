@@ -11,7 +11,7 @@ from firesteel.connectors.kinesis.properties import AWS_PROPERTIES, REFUSED_PROP
 from firesteel.connectors.kinesis.sink import KinesisFirehoseSink
 from firesteel.connectors.kinesis.sink_options import SINK_OPTIONS, UNUSED_SINK_OPTIONS, aws_properties, set_limits
 from firesteel.connectors.option_table import OptionTable, message_format
-from firesteel.connectors.table_connector import ResolvedTable, SinkRequest, refuse_metadata
+from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.errors import InvalidProgramError
 
@@ -39,7 +39,6 @@ class FirehoseTable:
     """A delivery stream of Firehose: a record per row."""
 
     def __init__(self, table: ResolvedTable) -> None:
-        refuse_metadata(table, "firehose")
         options = OPTIONS["firehose"].read(table.options, "firehose")
         self._value = message_format(options, table.physical_columns)
         self._value.check_sink()

@@ -14,7 +14,7 @@ from firesteel.connectors.kinesis.sink import KinesisStreamsSink, PartitionKeyGe
 from firesteel.connectors.kinesis.sink_options import SINK_OPTIONS, UNUSED_SINK_OPTIONS, aws_properties, set_limits
 from firesteel.connectors.kinesis.source import KinesisSource, KinesisSourceSettings
 from firesteel.connectors.option_table import OptionTable, message_format
-from firesteel.connectors.table_connector import ResolvedTable, ScanRequest, SinkRequest, check_metadata
+from firesteel.connectors.table_connector import Ability, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.errors import InvalidProgramError
@@ -91,6 +91,10 @@ class KinesisTable:
         has_watermarks_per_split: Whether each shard has its own watermark.
     """
 
+    abilities = frozenset({Ability.PARTITIONING})
+
+    metadata = METADATA
+
     is_bounded = False
     has_watermarks_per_split = True
 
@@ -104,7 +108,6 @@ class KinesisTable:
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
-        check_metadata((key for key, _ in request.metadata), METADATA)
         names = [column.name for column in self._table.physical_columns]
         places = tuple(names.index(column.name) for column in request.columns)
         schema = KinesisColumns(self._value, places, request.metadata)

@@ -22,10 +22,10 @@ from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
+    Ability,
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of
@@ -71,11 +71,12 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 class MongoTable:
     """A collection; a source, a lookup table and a sink. With a primary key documents are updated, else added."""
 
+    abilities = frozenset(Ability)
+
     kinds: frozenset[Kind] = INSERT_ONLY
     is_bounded = True
 
     def __init__(self, table: ResolvedTable, is_sink: bool) -> None:
-        refuse_metadata(table, "mongodb")
         self._table = table
         self._columns = table.physical_columns
         self._options = options = OPTIONS["mongodb"].read(table.options, "mongodb")

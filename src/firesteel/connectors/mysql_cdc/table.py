@@ -21,7 +21,7 @@ from firesteel.connectors.cdc.options import (
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, Server, StartOffset, server_ids
 from firesteel.connectors.mysql_cdc.source import MySqlCdcSource
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import ALL_KINDS, INSERT_ONLY, ResolvedTable, ScanRequest, check_metadata
+from firesteel.connectors.table_connector import ALL_KINDS, INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_registry import ConnectorContext
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ OPTIONS = {
     )
 }
 
+_METADATA = {key: kind for key, kind in METADATA.items() if key != "schema_name"}
+
 
 def source(table: ResolvedTable, context: ConnectorContext) -> MySqlCdcTable:
     """Return the source that captures tables.
@@ -89,6 +91,8 @@ class MySqlCdcTable:
     Args:
         table: The table.
     """
+
+    metadata = _METADATA
 
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
@@ -159,12 +163,6 @@ class MySqlCdcTable:
             raise self._options.invalid("server-time-zone", "a time zone such as 'Asia/Shanghai'") from None
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
-        """Return the stream of column batches.
-
-        Raises:
-            ValidationException: a metadata column does not exist.
-        """
-        known = {key: kind for key, kind in METADATA.items() if key != "schema_name"}
-        check_metadata((key for key, _ in request.metadata), known)
+        """Return the stream of column batches."""
         captured = MySqlCdcSource(self._settings(request))
         return environment.from_source(captured, WatermarkStrategy.no_watermarks(), name)

@@ -26,7 +26,6 @@ from firesteel.connectors.table_connector import (
     UPSERT,
     ResolvedTable,
     ScanRequest,
-    check_metadata,
 )
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -84,6 +83,8 @@ class PostgresCdcTable:
         table: The table.
     """
 
+    metadata = METADATA
+
     is_bounded = False
 
     def __init__(self, table: ResolvedTable) -> None:
@@ -132,11 +133,6 @@ class PostgresCdcTable:
         )
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
-        """Return the stream of column batches.
-
-        Raises:
-            ValidationException: a metadata column does not exist.
-        """
-        check_metadata((key for key, _ in request.metadata), METADATA)
+        """Return the stream of column batches."""
         captured = PostgresCdcSource(self._settings(request))
         return environment.from_source(captured, WatermarkStrategy.no_watermarks(), name)

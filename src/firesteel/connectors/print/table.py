@@ -13,7 +13,7 @@ from firesteel.columns.value_text import print_formatter
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.typeinfo import Types
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
+from firesteel.connectors.table_connector import Ability, ResolvedTable, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.functions.user_functions import FlatMapFunction
 
@@ -33,6 +33,8 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 class PrintSink:
     """A sink that prints a line per row, such as `+I[1, a]`, to standard output."""
 
+    abilities = frozenset({Ability.PARTITIONING})
+
     def __init__(self, table: ResolvedTable) -> None:
         options = OPTIONS["print"].read(table.options, "print")
         if options.flag("standard-error"):
@@ -40,8 +42,7 @@ class PrintSink:
                 "The option 'standard-error' is not supported; rows are printed to standard output"
             )
         self._identifier = options.text("print-identifier") or None
-        persisted = (c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
-        self._types = tuple(column.type for column in persisted)
+        self._types = tuple(column.type for column in table.physical_columns)
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return all kinds: each is printed."""

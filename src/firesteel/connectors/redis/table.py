@@ -20,7 +20,6 @@ from firesteel.connectors.table_connector import (
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
@@ -69,7 +68,6 @@ class RedisTable:
     is_bounded = True
 
     def __init__(self, table: ResolvedTable) -> None:
-        refuse_metadata(table, "redis")
         self._table = table
         self._options = OPTIONS["redis"].read(table.options, "redis")
         self._options.choice("redis-mode", ("single",), "single")

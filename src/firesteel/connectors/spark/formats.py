@@ -18,11 +18,11 @@ from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows, staging_root
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
+    Ability,
     Column,
     ResolvedTable,
     ScanRequest,
     SinkRequest,
-    refuse_metadata,
 )
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
@@ -47,7 +47,6 @@ class _FormatTable:
     """What source and sink share: the options and types of a table."""
 
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
-        refuse_metadata(table, "spark")
         self._table = table
         self._options = OPTIONS["spark"].read(table.options, "spark")
         self._configuration = context.config.get_configuration().to_dict()
@@ -100,6 +99,8 @@ class SparkFormatTable(_FormatTable):
 
 class SparkFormatSink(_FormatTable):
     """Rows that Spark appends to a target by a format, at each checkpoint and at the end of a bounded job."""
+
+    abilities = frozenset(Ability)
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table, context)

@@ -17,7 +17,7 @@ from firesteel.connectors.formats.text_values import reader_of
 from firesteel.connectors.spark.formats import SparkFormatSink, SparkFormatTable
 from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows
-from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_options import Options
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -68,7 +68,6 @@ class SparkTable:
             raise ValidationException(str(error)) from error
         if found is None:
             raise ValidationException(f"Spark has no table or view {self._name}")
-        refuse_metadata(table, "spark")
         self._check_columns({field.name: field.dataType for field in found.schema.fields})
 
     def _check_columns(self, stored: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from firesteel.connectors.savepoint.source import SavepointSettings
 from firesteel.connectors.state.cells import cell_reader
 from firesteel.connectors.state.client import RunningState
 from firesteel.connectors.state.source import StatePoints, StateScan
-from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest, refuse_metadata
+from firesteel.connectors.table_connector import INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of, row_type_of
 from firesteel.graph.hashing import uid_hash
@@ -55,7 +55,6 @@ class StateOfJob:
     is_bounded = True
 
     def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
-        refuse_metadata(table, "state")
         self._options = OPTIONS["state"].read(table.options, "state")
         given = [key for key in (_UID, _HASH) if key in table.options]
         if len(given) != 1:

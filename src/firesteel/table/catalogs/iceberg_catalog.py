@@ -41,7 +41,8 @@ class IcebergCatalog(Catalog):
     Args:
         name: The name of the catalog.
         options: The options of CREATE CATALOG that describe the catalog.
-        default_database: The database in use after `USE CATALOG`; it is created if there is none.
+        default_database: The database in use after `USE CATALOG`; it is created if there is none, unless the catalog
+            is of type `hadoop`, which can only be read.
 
     Raises:
         ValidationException: an option is missing or does not fit.
@@ -53,7 +54,8 @@ class IcebergCatalog(Catalog):
         self._options = dict(options)
         self._default_database = default_database
         self._address = IcebergCatalogAddress.of_options(name, options)
-        self.create_database(default_database, CatalogDatabase({}), True)
+        if not self._address.is_read_only:
+            self.create_database(default_database, CatalogDatabase({}), True)
 
     @staticmethod
     def of_options(name: str, options: Mapping[str, str]) -> IcebergCatalog:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from firesteel.columns.type_text import quoted
 from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.iceberg.package import iceberg_module
@@ -53,9 +54,12 @@ class DdlExecutor(Executor):
         return ok()
 
     def _replace_or_create(self, statement: s.CreateTable, table: CatalogBaseTable) -> None:
-        if statement.or_replace:
+        if statement.or_replace and statement.query is not None:  # Flink replaces by AS only
             self._catalogs.drop_table(statement.path, False, statement.is_temporary, True)
         self._catalogs.create_table(statement.path, table, statement.is_temporary, statement.if_not_exists)
+
+    def _full_name(self, path: tuple[str, ...]) -> str:
+        return ".".join(map(quoted, self._catalogs.qualify(path)))
 
     def _declared(self, statement: s.CreateTable) -> CatalogBaseTable:
         schema = _schema_of(statement)
@@ -70,9 +74,13 @@ class DdlExecutor(Executor):
             return table
         source = self._catalogs.get(statement.like.source)
         if source is None:
-            path = ".".join(f"`{part}`" for part in self._catalogs.qualify(statement.like.source))
+            path = self._full_name(statement.like.source)
             raise ValidationException(
                 f"Source table '{path}' of the LIKE clause not found in the catalog, at line 1, column 1"
+            )
+        if source.is_view:
+            raise ValidationException(
+                f"Source table '{self._full_name(statement.like.source)}' of the LIKE clause can not be a VIEW"
             )
         return merge_like(table, source, statement.like.options)
 

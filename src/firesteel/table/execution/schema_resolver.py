@@ -14,6 +14,7 @@ from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
+from firesteel.table.syntax.statements import Distribution
 from firesteel.table.table_parts import columns_of, constraint_of, primary_key_of, watermarks_of
 from firesteel.table.types import LocalZonedTimestampType, RowField, RowType, TimestampType
 
@@ -40,6 +41,7 @@ def resolve_table(table: CatalogBaseTable, path: tuple[str, ...], catalogs: Cata
                 f"Invalid partition key '{key}'. A partition key must be one of the columns in the schema: "
                 f"{sorted(names)}"
             )
+    _check_distribution(table.distribution, [column.name for column in columns if column.kind == "PHYSICAL"])
     return ResolvedTable(
         path,
         columns,
@@ -50,6 +52,22 @@ def resolve_table(table: CatalogBaseTable, path: tuple[str, ...], catalogs: Cata
         table.comment,
         table.distribution,
     )
+
+
+def _check_distribution(distribution: object, columns: list[str]) -> None:
+    if not isinstance(distribution, Distribution):
+        return
+    if distribution.buckets is not None and distribution.buckets < 1:
+        raise ValidationException(
+            f"Invalid bucket count '{distribution.buckets}'. The number of buckets for a distributed table must be at "
+            "least 1."
+        )
+    for key in distribution.columns:
+        if key not in columns:
+            raise ValidationException(
+                f"Invalid bucket key '{key}'. A bucket key for a distribution must reference a physical column in the "
+                f"schema. Available columns are: [{', '.join(columns)}]"
+            )
 
 
 def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Column, ...], Watermark | None]:

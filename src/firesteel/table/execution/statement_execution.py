@@ -19,7 +19,9 @@ from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInse
 from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.plan_execution import PlanExecutor
 from firesteel.table.execution.show_execution import ShowExecutor
+from firesteel.table.execution.sink_abilities import check_abilities
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.resolve.metadata_columns import with_written_metadata
 from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax import statements as s
@@ -29,7 +31,7 @@ from firesteel.table.types import DataTypes, RowType
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
     from firesteel.table.functions.modules import Modules
-    from firesteel.table.planner.translate.planner import Planner
+    from firesteel.table.planner.translate.planner import Insert, Planner
     from firesteel.table.table_config import TableConfig
 
 
@@ -123,11 +125,14 @@ class StatementExecutor(Executor):
         """Add the inserts to the program of the execution environment."""
         self._planner.attach(self._with_sinks(inserts))
 
-    def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Any]:
-        return [
-            (insert.node, insert.table, self._catalogs.create_sink(insert.table, insert.request), insert.request)
-            for insert in inserts
-        ]
+    def _with_sinks(self, inserts: list[PlannedInsert]) -> list[Insert]:
+        return [self._with_sink(insert) for insert in inserts]
+
+    def _with_sink(self, insert: PlannedInsert) -> Insert:
+        sink = self._catalogs.create_sink(insert.table, insert.request)
+        check_abilities(insert.table, insert.request, sink)
+        node = with_written_metadata(insert.node, insert.table, sink, self._catalogs)
+        return node, insert.table, sink, insert.request
 
     def _job_name(self, inserts: list[PlannedInsert]) -> str:
         configured = self._config.get_configuration().get(PIPELINE_NAME)

@@ -22,7 +22,6 @@ from firesteel.connectors.formats.schema_registry import (
 from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.table_options import Options
 
-_NAME = "avro-confluent"
 _FALLBACK = "schema-registry."
 
 
@@ -47,6 +46,7 @@ class AvroConfluentMessages(AvroFormat):
 
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options, _schema(columns, options))
+        self._owner = options.owner
         self._subject = options.values.get("subject")
         try:
             self._registry = SchemaRegistry(options.text("url"), client_configs(options))
@@ -62,7 +62,7 @@ class AvroConfluentMessages(AvroFormat):
             ValidationException: there is none.
         """
         if self._subject is None:
-            raise ValidationException(f"Option {_NAME}.subject is required for serialization")
+            raise ValidationException(f"Option {self._owner}.subject is required for serialization")
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return a row per message."""
@@ -92,13 +92,13 @@ class AvroConfluentMessages(AvroFormat):
 def _schema(columns: Columns, options: Options) -> AvroSchema:
     """Return the schema of the options, or the one derived from the columns."""
     if "schema" not in options.values:
-        return parsed_schema(derived_schema(columns, Timestamps.LEGACY), _NAME)
+        return parsed_schema(derived_schema(columns, Timestamps.LEGACY), options.owner)
     derived = derived_schema(columns, Timestamps.GIVEN)
-    given = parsed_schema(options.text("schema"), _NAME)
+    given = parsed_schema(options.text("schema"), options.owner)
     expanded = fastavro().schema.expand_schema(json.loads(given.json_schema))
     if shape(without_null(expanded)) != shape(derived):
         raise ValidationException(
-            f"Schema provided for '{_NAME}' format does not match the table schema: expected fields as in "
+            f"Schema provided for '{options.owner}' format does not match the table schema: expected fields as in "
             f"{json.dumps(derived)}, found {given.json_schema}"
         )
     return given

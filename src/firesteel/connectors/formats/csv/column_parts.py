@@ -35,4 +35,9 @@ def column_part(kind: t.DataType, plain_decimals: bool) -> Part:
     if isinstance(kind, t.RowType):
         fields = tuple(column_part(field, plain_decimals) for field in kind.field_types())
         return Fields(fields, lambda row: list(row.values()))
-    return Scalar(reader_of(kind, Style.CSV), writer_of(kind, Style.CSV, plain_decimals), isinstance(kind, _BARE))
+    return Scalar(reader_of(kind, Style.CSV), writer_of(kind, Style.CSV, plain_decimals), is_bare(kind))
+
+
+def is_bare(kind: t.DataType) -> bool:
+    """Return whether the texts of values are never quoted."""
+    return isinstance(kind, _BARE)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow
-from firesteel.connectors.formats.csv.codec import CsvCodec
-from firesteel.connectors.formats.csv.column_parts import column_part
+from firesteel.connectors.formats.csv.codec import CsvCodec, Write
+from firesteel.connectors.formats.csv.column_parts import column_part, is_bare
+from firesteel.connectors.formats.csv.column_texts import quoted_texts
 from firesteel.connectors.formats.csv.dialect import CsvDialect
 from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.formats.text_columns import is_parsed, parsed, texts_of
+from firesteel.connectors.formats.text_values import Style
 from firesteel.connectors.table_options import Options
 
 _OPTIONS = (
@@ -32,6 +37,9 @@ _OPTIONS = (
     "quote-character",
     "write-bigdecimal-in-scientific-notation",
 )
+_BROKEN_LINE = re.compile(rb"\r|\xef\xbb\xbf")
+"""What makes of messages that are one line each other lines than theirs: carriage returns, and byte order marks."""
+
 _FAST = (t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
 
 
@@ -49,9 +57,11 @@ class CsvFormat(Format):
         self._dialect = _dialect(options)
         quote = self._dialect.quote_character
         self.quote = None if quote is None else quote.encode()
+        _ = self.codec  # which refuses types that CSV has not
 
     @property
-    def _codec(self) -> CsvCodec:
+    def codec(self) -> CsvCodec:
+        """The conversion of values."""
         parts = [column_part(kind, self._dialect.plain_decimals) for kind in self.columns.types]
         return CsvCodec(self._dialect, self.columns.names, parts)
 
@@ -59,23 +69,29 @@ class CsvFormat(Format):
 
     def decode_block(self, data: bytes) -> ColumnBatch:
         """Return the rows of whole lines."""
-        return self._decode_columns(data) or self._decode_records(data)
+        return self.decode_columns(data) or self._decode_records(data)
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the row of the first line of each message."""
         found = [message for message in messages if message is not None]
+        joined = b"\n".join(found)
+        if joined.count(b"\n") == len(found) - 1 and not _BROKEN_LINE.search(joined):
+            batch = self.decode_columns(joined)
+            if batch is not None and batch.length == len(found):
+                return batch
         try:
             records = self._dialect.first_records([message.decode("utf-8-sig") for message in found])
         except ValueError:  # to find it, or to leave it out
             return self._batch(self._fields_of_messages(found))
         return self._batch(fields for fields in records if fields is not None)
 
-    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
+    def decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
         if not self._is_columnar or _may_differ(data, self._dialect):
             return None
         names = [str(index) for index in range(len(self.columns.names))]
-        types = dict(zip(names, map(arrow_type, self.columns.types), strict=True))
+        read_as = [pa.string() if is_parsed(kind) else arrow_type(kind) for kind in self.columns.types]
+        types = dict(zip(names, read_as, strict=True))
         null = self._dialect.null_literal
         try:
             table = pa.csv.read_csv(
@@ -94,7 +110,10 @@ class CsvFormat(Format):
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        return ColumnBatch(tuple(_one(table.column(name)) for name in names), table.num_rows)
+        arrays = [_one(table.column(name)) for name in names]
+        pairs = zip(arrays, self.columns.types, strict=True)
+        values = [parsed(array, kind, Style.CSV) if is_parsed(kind) else array for array, kind in pairs]
+        return None if any(array is None for array in values) else ColumnBatch(tuple(values), table.num_rows)
 
     @property
     def _is_columnar(self) -> bool:
@@ -103,7 +122,7 @@ class CsvFormat(Format):
         return (
             not (dialect.allow_comments or dialect.escape_character)
             and characters.isascii()
-            and all(isinstance(kind, _FAST) for kind in self.columns.types)
+            and all(isinstance(kind, _FAST) or is_parsed(kind) for kind in self.columns.types)
         )
 
     def _decode_records(self, data: bytes) -> ColumnBatch:
@@ -128,7 +147,7 @@ class CsvFormat(Format):
         return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
 
     def _rows(self, records: Iterator[list[str]]) -> Iterator[list[Any]]:
-        values, ignores = self._codec.values, self._dialect.ignore_parse_errors
+        values, ignores = self.codec.values, self._dialect.ignore_parse_errors
         while True:
             fields: object = ""
             try:
@@ -146,12 +165,20 @@ class CsvFormat(Format):
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return a line per row."""
-        columns = [
-            [write(value) for value in pylist(array)]
-            for array, write in zip(batch.columns, self._codec.writers, strict=True)
-        ]
-        delimiter = self._dialect.field_delimiter
-        return [delimiter.join(fields).encode() for fields in zip(*columns, strict=True)]
+        if not batch.columns:
+            return [b""] * batch.length
+        fields = map(self._fields, batch.columns, self.columns.types, self.codec.writers)
+        lines = pc.binary_join_element_wise(*fields, self._dialect.field_delimiter)
+        found: list[bytes] = pylist(lines.cast(pa.binary()))
+        return found
+
+    def _fields(self, values: pa.Array, kind: t.DataType, write: Write) -> pa.Array:
+        """Return the texts of a column as they stand in lines."""
+        if isinstance(kind, (t.ArrayType, t.RowType)):
+            return pa.array(list(map(write, pylist(values))), pa.string())
+        texts = texts_of(values, kind, Style.CSV, self._dialect.plain_decimals)
+        texts = texts if is_bare(kind) else quoted_texts(texts, self._dialect)
+        return pc.fill_null(texts, self._dialect.null_literal or "")
 
 
 def _dialect(options: Options) -> CsvDialect:

@@ -90,8 +90,9 @@ def read_bytes(value: object) -> bytes:
 
 
 def read_text(value: object) -> str:
-    """Return a text, or the JSON of a value that is none."""
-    return _compact(value) if isinstance(value, (dict, list)) else scalar_text(value)
+    """Return a text, or the JSON of a value that is none; half a surrogate pair becomes `?`, as in Java."""
+    text = _compact(value) if isinstance(value, (dict, list)) else scalar_text(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def string_of(value: object) -> str:

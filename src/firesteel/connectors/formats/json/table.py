@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
@@ -16,10 +15,11 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, Part, object_of, parse
+from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, Part, object_of, parse, quoted
 from firesteel.connectors.formats.json.column_parts import column_part
 from firesteel.connectors.formats.json.scalars import Number
 from firesteel.connectors.formats.table_format import Columns, Format
+from firesteel.connectors.formats.text_columns import parsed, texts_of
 from firesteel.connectors.formats.text_values import Style
 from firesteel.connectors.table_options import Options
 
@@ -44,10 +44,16 @@ _DIRECT = (
     t.FloatType,
     t.DoubleType,
 )
-_DATE = r"^\d{4}-\d{2}-\d{2}$"
-_SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
-_ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
-_MICROSECONDS = 6
+_AS_TEXT = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
+"""Types that are read as texts."""
+
+_MOST_DIGITS, _ROOM = 38, 18
+"""The digits of decimals as Arrow reads them, and how many are at least behind the point before they are rounded."""
+
+_SPECIAL = r'["\\\x00-\x1f]'
+"""Characters that JSON escapes."""
+
+_OTHER_LINE = re.compile(rb"^\s*[^\s{]", re.MULTILINE)
 _STYLES = {"SQL": Style.SQL, "ISO-8601": Style.ISO, "RFC-3339": Style.UTC}
 
 
@@ -66,6 +72,7 @@ class JsonFormat(Format):
         self._rules = json_rules(options)
         self._plain = options.flag("encode.decimal-as-plain-number")
         self.reads_fields = not self._rules.fail_on_missing_field
+        _ = self.part  # which refuses types that JSON has not
 
     @property
     def part(self) -> Part:
@@ -81,17 +88,17 @@ class JsonFormat(Format):
 
     def decode_block(self, data: bytes) -> ColumnBatch:
         """Return the rows of whole lines."""
-        return self._decode_columns(data) or self._decode_records(data.split(b"\n"))
+        return self.decode_columns(data) or self._decode_records(data.split(b"\n"))
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the rows of messages of one record each."""
         found = [message for message in messages if message]
-        return self._decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
+        return self.decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
 
-    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
-        """Return the rows by Arrow's parser; None where its meaning may differ."""
+    def decode_columns(self, data: bytes) -> ColumnBatch | None:
+        """Return the rows of lines by Arrow's parser; None where its meaning may differ."""
         rows = row_type(self.columns)
-        if self._rules.fail_on_missing_field or not _is_columnar(rows) or data.isspace() or not data:
+        if self._rules.fail_on_missing_field or not _is_columnar(rows) or not _has_objects_only(data):
             return None
         schema = pa.schema(_text_type(rows))
         try:
@@ -108,10 +115,10 @@ class JsonFormat(Format):
 
     def _parsed(self, array: pa.Array, kind: t.DataType) -> pa.Array | None:
         """Return values whose times were read as texts; None if one of them has another form."""
-        if isinstance(kind, t.TimestampType):
-            return self._timestamps(array, kind)
-        if isinstance(kind, t.DateType):
-            return self._dates(array)
+        if isinstance(kind, _AS_TEXT):
+            return parsed(array, kind, self._style)
+        if isinstance(kind, t.DecimalType):
+            return _rounded(array, kind)
         if isinstance(kind, t.ArrayType):
             values = self._parsed(array.values, kind.element_type)
             if values is None or values is array.values:
@@ -123,34 +130,6 @@ class JsonFormat(Format):
         if any(child is None for child in children):
             return None
         return pa.StructArray.from_arrays(children, fields=list(arrow_type(kind)), mask=array.is_null())
-
-    def _dates(self, texts: pa.Array) -> pa.Array | None:
-        """Return dates, None where a text has another form."""
-        if not has_form(texts, "0000-00-00", _DATE):
-            return None
-        try:
-            return texts.cast(pa.date32())
-        except pa.ArrowInvalid:
-            return None
-
-    def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
-        """Return timestamps, None where a text has another form."""
-        if self._style is Style.UTC:
-            return None
-        is_iso = self._style is Style.ISO
-        pattern = _ISO_TIMESTAMP if is_iso else _SQL_TIMESTAMP
-        form = "0000-00-00T00:00:00.000000" if is_iso else "0000-00-00 00:00:00.000000"
-        if not has_form(texts, form, pattern):
-            return None
-        try:
-            found = texts.cast(pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            return None
-        if kind.precision >= _MICROSECONDS:
-            return found
-        step = 10 ** (_MICROSECONDS - kind.precision)
-        whole = pc.multiply(pc.divide(found.cast(pa.int64()), step), step)
-        return whole.cast(pa.timestamp("us"))
 
     def _decode_records(self, records: list[bytes]) -> ColumnBatch:
         rows = list(self._rows(records))
@@ -177,12 +156,35 @@ class JsonFormat(Format):
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return an object per row."""
+        if not self._rules.ignore_null_fields and batch.columns:
+            return self._encode_columns(batch)
         parts = [column_part(kind, self._style, self._plain) for kind in self.columns.types]
         columns = [
             list(map(write, pylist(array)))
             for write, array in zip(map(self.codec.field_writer, self.columns.names, parts), batch.columns, strict=True)
         ]
         return [object_of(fields).encode() for fields in zip(*columns, strict=True)]
+
+    def _encode_columns(self, batch: ColumnBatch) -> list[bytes]:
+        """Return objects that have all fields."""
+        pieces: list[pa.Array | str] = []
+        for name, kind, array in zip(self.columns.names, self.columns.types, batch.columns, strict=True):
+            pieces += [f"{',' if pieces else '{'}{quoted(name)}:", pc.fill_null(self._texts(array, kind), "null")]
+        objects = pc.binary_join_element_wise(*pieces, "}", "")
+        found: list[bytes] = pylist(objects.cast(pa.binary()))
+        return found
+
+    def _texts(self, values: pa.Array, kind: t.DataType) -> pa.Array:
+        """Return the JSON of values, NULL for NULL."""
+        if isinstance(kind, (t.CharType, t.VarCharType)):
+            return _quoted(values)
+        if isinstance(kind, (*_DIRECT, *_AS_TEXT)) and not isinstance(kind, t.FloatType):
+            texts = texts_of(values, kind, self._style)
+            if isinstance(kind, t.DoubleType):
+                return _numbers(texts, values)
+            return pc.binary_join_element_wise('"', texts, '"', "") if isinstance(kind, _AS_TEXT) else texts
+        write = self.codec.writer(column_part(kind, self._style, self._plain))
+        return pa.array([None if value is None else write(value) for value in pylist(values)], pa.string())
 
 
 def row_type(columns: Columns) -> t.RowType:
@@ -196,12 +198,12 @@ def style_of(options: Options) -> Style:
     Raises:
         ValidationException: the option is invalid.
     """
-    standard = options.text("timestamp-format.standard", "SQL").upper()
-    if standard not in _STYLES:
+    standard = options.text("timestamp-format.standard", "SQL")
+    if standard.upper() not in _STYLES:
         raise ValidationException(
             f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
         )
-    return _STYLES[standard]
+    return _STYLES[standard.upper()]
 
 
 def json_rules(options: Options) -> JsonRules:
@@ -222,6 +224,17 @@ def json_rules(options: Options) -> JsonRules:
     return rules
 
 
+def _has_objects_only(data: bytes) -> bool:
+    """Return whether each line that is not empty begins like an object, and there is one.
+
+    Arrow 26 dies at `null` in the first line.
+    """
+    objects = data.count(b"\n{") + data.startswith(b"{")
+    if objects == data.count(b"\n") + (not data.endswith(b"\n")):
+        return True
+    return _OTHER_LINE.search(data) is None and not data.isspace() and bool(data)
+
+
 def _is_columnar(kind: t.DataType) -> bool:
     """Return whether Arrow's parser reads a type as Flink does."""
     if isinstance(kind, t.RowType):
@@ -229,7 +242,7 @@ def _is_columnar(kind: t.DataType) -> bool:
         return 0 < len(names) == len(set(names)) and all(map(_is_columnar, kind.field_types()))
     if isinstance(kind, t.ArrayType):
         return _is_columnar(kind.element_type)
-    return isinstance(kind, (*_DIRECT, t.TimestampType, t.DateType))
+    return isinstance(kind, (*_DIRECT, *_AS_TEXT, t.DecimalType))
 
 
 def _text_type(kind: t.DataType) -> pa.DataType:
@@ -238,35 +251,37 @@ def _text_type(kind: t.DataType) -> pa.DataType:
         return pa.struct([(field.name, _text_type(field.data_type)) for field in kind.fields])
     if isinstance(kind, t.ArrayType):
         return pa.list_(_text_type(kind.element_type))
-    return pa.string() if isinstance(kind, (t.TimestampType, t.DateType)) else arrow_type(kind)
+    if isinstance(kind, t.DecimalType):
+        return pa.decimal128(_MOST_DIGITS, max(_ROOM, kind.scale))
+    return pa.string() if isinstance(kind, _AS_TEXT) else arrow_type(kind)
 
 
-def has_form(texts: pa.Array, form: str, pattern: str) -> bool:
-    """Return whether all texts match a pattern.
-
-    Args:
-        texts: The texts; NULL matches.
-        form: The longest text that matches, with 0 for each digit. Shorter texts match if they begin like it and also
-            match the pattern.
-        pattern: A regular expression, much slower than a comparison of bytes.
-    """
-    if texts.null_count:
-        texts = texts.drop_null()
-    count = len(texts)
-    if not count:
-        return True
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, count + 1, texts.offset * 4)
-    length = int(offsets[1] - offsets[0])
-    example = form[:length]
-    if (np.diff(offsets) != length).any() or re.match(pattern, example) is None or len(example) < length:
-        return pc.all(pc.match_substring_regex(texts, pattern)).as_py() is True
-    found = np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]].reshape(count, length)
-    expected = np.frombuffer(example.encode(), np.uint8)
-    is_digit = expected == ord("0")
-    digits = found[:, is_digit] - np.uint8(ord("0"))  # other characters wrap to more than 9
-    return bool((digits <= 9).all() and (found[:, ~is_digit] == expected[~is_digit]).all())
+def _rounded(numbers: pa.Array, kind: t.DecimalType) -> pa.Array | None:
+    """Return decimals of a type, as `decimals.fitted` rounds them; None if one does not fit."""
+    try:
+        return pc.round(numbers, kind.scale, "half_towards_infinity").cast(arrow_type(kind))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """Return texts as JSON strings."""
+    found = pc.binary_join_element_wise('"', texts, '"', "")
+    is_special = pc.fill_null(pc.match_substring_regex(texts, _SPECIAL), False)
+    if not pc.any(is_special).as_py():
+        return found
+    written = pa.array([quoted(text) for text in pylist(texts.filter(is_special))], pa.string())
+    return pc.replace_with_mask(found, is_special, written)
+
+
+def _numbers(texts: pa.Array, values: pa.Array) -> pa.Array:
+    """Return the JSON of numbers; it has no NaN and no infinity, so they become strings."""
+    is_number = pc.is_finite(values)
+    if pc.all(is_number).as_py() is not False:
+        return texts
+    return pc.if_else(is_number, texts, pc.binary_join_element_wise('"', texts, '"', ""))

@@ -75,16 +75,32 @@ class RawFormat(Format):
             return lambda message: message.decode(self._charset, "replace")
         if isinstance(kind, _BYTES):
             return bytes
-        unpack = struct.Struct(self._order + _CODES[type(kind)]).unpack
-        return lambda message: unpack(message)[0]
+        number = struct.Struct(self._order + _CODES[type(kind)])
+
+        def read(message: bytes) -> object:
+            if len(message) != number.size:
+                raise ValueError(
+                    f"Size of data received for deserializing {kind.type_name()} type is not {number.size}, but "
+                    f"{len(message)}."
+                )
+            return number.unpack(message)[0]
+
+        return read
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return the bytes of each row."""
+        found = self.encode_messages(batch)
+        if None in found:
+            raise ValueError(f"The 'raw' format has no bytes for NULL in column '{self.columns.names[0]}'")
+        return [one for one in found if one is not None]
+
+    def encode_messages(self, batch: ColumnBatch) -> list[bytes | None]:
+        """Return the bytes of each row, no content for NULL."""
         kind = self.columns.types[0]
         values = pylist(batch.columns[0])
         if isinstance(kind, _STRINGS):
-            return [b"" if value is None else value.encode(self._charset) for value in values]
+            return [None if value is None else value.encode(self._charset) for value in values]
         if isinstance(kind, _BYTES):
-            return [b"" if value is None else value for value in values]
+            return values
         pack = struct.Struct(self._order + _CODES[type(kind)]).pack
-        return [b"" if value is None else pack(value) for value in values]
+        return [None if value is None else pack(value) for value in values]

@@ -115,7 +115,7 @@ class CreateParser(ModelParser):
         constraint_name = None
         names: list[str] = []
         self.expect("(")
-        while not self.at(")"):
+        while True:
             if self.at("WATERMARK", "FOR"):
                 watermarks.append(self.watermark())
             elif self.at_any("PRIMARY", "UNIQUE", "CONSTRAINT"):

@@ -11,6 +11,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type
 from firesteel.table.planner.rel.time_attributes import with_kind
+from firesteel.table.planner.resolve.metadata_columns import metadata_to_read, with_types
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.syntax.unresolved import Ref
@@ -24,9 +25,11 @@ def scan(table: ResolvedTable, context: ResolveContext) -> Rel:
     source = context.catalogs.create_source(table)
     stored = [c for c in table.columns if c.kind == "PHYSICAL"]
     metadata = [c for c in table.columns if c.kind == "METADATA"]
-    kind = row_type([c.name for c in (*stored, *metadata)], [c.type for c in (*stored, *metadata)])
-    keys = tuple((c.metadata_key or c.name, c.type) for c in metadata)
+    keys = metadata_to_read(table, source)
+    declared = row_type([c.name for c in (*stored, *metadata)], [c.type for c in (*stored, *metadata)])
+    kind = row_type(declared.names, [*(c.type for c in stored), *(own for _, own in keys)])
     node: Rel = rel.TableScan(table, source, kind, tuple(range(len(stored))), keys)
+    node = with_types(node, declared.field_types(), context.catalogs)
     if [c.name for c in table.columns] != kind.names:
         node = _with_computed(node, table, context)
     if table.watermark is not None and context.is_streaming:
