@@ -7,6 +7,7 @@ import pickle
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from tests.columns.spilling import FixedSpill
 
 
 class KernelRun:
@@ -29,7 +30,7 @@ class KernelRun:
                 None,
                 lambda: self.now,
                 state_ttl_ms=self.ttl_ms,
-                new_spill=(lambda: None) if self.is_on_disk else None,
+                new_spill=(lambda: FixedSpill(100)) if self.is_on_disk else None,
             )
         )
 

@@ -1,4 +1,4 @@
-"""The first or last row of each key: on columns as row by row."""
+"""The first or last row of each key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernels import saved_rows
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
+from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE, keys_of, rows_of
+from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
@@ -29,33 +31,70 @@ def batch_of(rows):
     return ColumnBatch((pa.array(numbers), pa.array(keys, pa.string()), column), len(rows))
 
 
+class Model:
+    """The row of each key, and when it was written."""
+
+    def __init__(self, plan, ttl_ms, kept=()):
+        self.plan, self.ttl_ms, self.kept, self.now = plan, ttl_ms, dict(kept), 0
+
+    def give(self, rows):
+        return [change for row in rows_of(batch_of(rows)) for change in self.changes(row)]
+
+    def changes(self, row):
+        before, written = self.kept.get(row[1], (None, 0))
+        if before is None or (self.ttl_ms and written + self.ttl_ms <= self.now):
+            changes = [(INSERT, row)]
+        elif self.replaces(row[2], before[2]):
+            changes = [(UPDATE_BEFORE, before), (UPDATE_AFTER, row)]
+        else:
+            return []
+        self.kept[row[1]] = row, self.now
+        return changes
+
+    def replaces(self, time, before):
+        if self.plan.time is None:
+            return self.plan.keeps_last
+        return time >= before if self.plan.keeps_last else time < before
+
+
 @pytest.mark.parametrize("least", [10_000, 3])
 @pytest.mark.parametrize("ttl_ms", [0, 40])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("plan", PLANS)
-def test_rows_and_columns_give_the_same(plan, seed, ttl_ms, least, monkeypatch):
+def test_one_row_of_each_key_is_kept(plan, seed, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)
+    monkeypatch.setattr(room, "_LEAST_BYTES", 1)
     chance, number = random.Random(seed), 0
-    columns, rows = Run(plan, False, ttl_ms), Run(plan, True, ttl_ms)
+    run, model = Run(plan, least == 3, ttl_ms), Model(plan, ttl_ms)
     for step in range(40):
         found = []
         for _ in range(chance.randrange(1, 12)):
             number += 1
             found.append((number, chance.choice(["a", "b", None, *"cdefg"]), step + chance.randrange(6)))
-        columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
-        assert columns.give(batch_of(found)) == rows.give(batch_of(found))
+        run.now = model.now = run.now + chance.choice([0, 10, 30])
+        assert run.give(batch_of(found)) == model.give(found)
         if chance.random() < 0.3:
-            columns.restore()
-            rows.restore()
+            run.is_on_disk = chance.random() < 0.5
+            run.restore()
 
 
-@pytest.mark.parametrize("is_on_disk", [True, False])
-def test_a_restored_job_goes_on_with_the_state_that_there_is(is_on_disk):
-    run = Run(PLANS[0], is_on_disk)
-    run.give(batch_of([(1, "a", 0)]))
-    run.is_on_disk = not is_on_disk
-    run.restore()
-    assert [kind for kind, _ in run.give(batch_of([(2, "a", 0)]))] == [1, 2]
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("ttl_ms", [0, 40])
+def test_a_job_goes_on_from_rows_of_a_former_release(plan, ttl_ms):
+    """There was a row for each key if state was on disk."""
+    rows = rows_of(batch_of([(1, "a", 10), (2, "b", 20)]))
+    model = Model(plan, ttl_ms, {row[1]: (row, 15 * place) for place, row in enumerate(rows)})
+    keys = keys_of(batch_of([(1, "a", 10), (2, "b", 20)]), (1,), 8)
+    times = [("row times", {key: 15 * place for place, key in enumerate(keys)})] if ttl_ms else []
+    run = Run(plan, False, ttl_ms)
+    run.now = model.now = 30
+    run.start([("row", dict(zip(keys, rows, strict=True))), *times])
+    for number in range(4):
+        found = [(number, "a", 15), (number, "b", 15), (number, "c", 15)]
+        assert run.give(batch_of(found)) == model.give(found)
+        run.restore()
+        assert not run.backend.table("row").data
+        run.now = model.now = run.now + 12
 
 
 @pytest.mark.parametrize("plan", PLANS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels import distinct_values, saved_rows
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
+from firesteel.columns.kernels.join_state import CHANGES
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.rank import RankFactory, RankStrategy
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
@@ -33,12 +36,17 @@ class Run:
     """A kernel with a manual clock."""
 
     def __init__(
-        self, factory: Any, ttl_ms: int = TTL_MS, backend: KeyedStateBackend | None = None, in_memory: int | None = None
+        self,
+        factory: Any,
+        ttl_ms: int = TTL_MS,
+        backend: KeyedStateBackend | None = None,
+        in_memory: int | None = None,
+        now_ms: int = 1000,
     ) -> None:
-        self.now_ms = 1000
+        self.now_ms = now_ms
         self.backend = backend or KeyedStateBackend(None, 8)
         self.changes: list[tuple[int, Any]] = []
-        self.kernel = factory.make()
+        self.factory, self.kernel = factory, factory.make()
         context = KernelContext(
             *(True, 8, self.backend.table, self._take, lambda watermark: None, lambda: self.now_ms),
             state_ttl_ms=ttl_ms,
@@ -49,11 +57,11 @@ class Run:
     def _take(self, batch: Any) -> None:
         self.changes += zip(kinds_list(batch), rows_of(batch), strict=True)
 
-    def give(self, *rows: tuple[str, int], after_ms: int = 0, index: int = 0) -> list[tuple[int, Any]]:
+    def give(self, *rows: Any, after_ms: int = 0, index: int = 0, kinds: Any = None) -> list[tuple[int, Any]]:
         """Return the changes that these rows make `after_ms` later."""
         self.now_ms += after_ms
         self.changes = []
-        self.kernel.process(index, batch_of(rows, ARROW))
+        self.kernel.process(index, batch_of(rows, ARROW, kinds))
         return self.changes
 
     def entries(self) -> int:
@@ -135,6 +143,59 @@ def test_keys_that_never_come_back_are_removed(in_memory: int | None) -> None:
     assert run.entries() < 2 * 40  # a value and a time for each of the last ten keys, and for those not visited yet
 
 
+def distinct_sums(retracts: bool) -> GroupAggregateFactory:
+    results = [find_aggregate(name).resolve([TYPES[1]], True, False) for name in ("COUNT", "SUM")]
+    calls = (CallPlan("COUNT", (1,), results[0], distinct=True), CallPlan("SUM", (1,), results[1]))
+    return GroupAggregateFactory((0,), calls, TYPES, (TYPES[0], *results), retracts)
+
+
+@pytest.mark.parametrize("retracts", [False, True])
+@pytest.mark.parametrize("ttl_ms", [0, TTL_MS])
+@pytest.mark.parametrize("seed", range(6))
+def test_distinct_values_expire_with_their_group(
+    seed: int, ttl_ms: int, retracts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distinct_values, "_LEAST", 3)
+    monkeypatch.setattr(saved_rows, "LEAST", 3)
+    chance, plan = random.Random(seed), distinct_sums(retracts)
+    run, by_rows = Run(plan, ttl_ms), Run(plan, ttl_ms)
+    by_rows.kernel.go_by_rows()
+    there: list[Any] = []
+    for _ in range(60):
+        after_ms = chance.choice([0, 0, 30, 60, TTL_MS])
+        if ttl_ms and after_ms:  # A group may have expired, whose rows can't be taken back any more.
+            there.clear()
+        rows, kinds = [], []
+        for _ in range(chance.randrange(1, 6)):
+            goes = retracts and there and chance.random() < 0.3
+            rows.append(there.pop() if goes else (chance.choice("abc"), chance.choice([None, 1, 2, 3])))
+            kinds.append(DELETE if goes else INSERT)
+            there += [] if goes else rows[-1:]
+        if chance.random() < 0.2:
+            run = restored(run, ttl_ms, chance.choice([None, 0]))
+        assert run.give(*rows, after_ms=after_ms, kinds=kinds) == by_rows.give(*rows, after_ms=after_ms, kinds=kinds)
+        assert run.kernel._vectors is not None
+        run.kernel.flush()
+
+
+@pytest.mark.parametrize("in_memory", [None, 0])
+def test_distinct_values_of_groups_that_never_come_back_are_removed(in_memory: int | None) -> None:
+    run = Run(distinct_sums(False), in_memory=in_memory)
+    for number in range(300):
+        run.give((f"key {number}", number), after_ms=10)
+        run.kernel.flush()
+    (values,) = run.kernel._distinct._values
+    assert len(values._values) < 40
+    assert sum(rows.length for rows in run.backend.table("distinct 0").data.values()) < 40
+
+
+def restored(run: Run, ttl_ms: int, in_memory: int | None) -> Run:
+    backend = KeyedStateBackend(None, 8)
+    for part in versions(run, True):
+        backend.load(program_entries(part))
+    return Run(run.factory, ttl_ms, backend, in_memory, run.now_ms)
+
+
 def join(kind: str, ttls_ms: tuple[int | None, int | None] = (None, None)) -> JoinFactory:
     return JoinFactory(
         JoinPlan(kind, ((0,), (0,)), None, TYPES, TYPES, QuerySettings(), has_updates=False, state_ttl_ms=ttls_ms)
@@ -192,7 +253,9 @@ def test_unmatched_rows_of_joins_expire() -> None:
     run = Run(join("SEMI"))
     for number in range(1000):
         run.give((f"key {number}", 1), after_ms=10, index=number % 2)
-    assert run.entries() < 80
+        run.kernel.flush()
+    logs = (run.backend.table(name).data.values() for name in CHANGES)
+    assert sum(rows.length for log in logs for rows in log) < 80
 
 
 def test_top_n_and_deduplication_forget() -> None:

@@ -17,7 +17,6 @@ from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels import (
     key_counts,
-    row_index,
     row_log,
     row_store,
     saved_rows,
@@ -27,17 +26,17 @@ from firesteel.columns.kernels import (
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs
-from firesteel.columns.kernels.row_joins import RegularJoin
-from firesteel.columns.kernels.semi_joins import SemiJoin, SemiJoinByKey
-from firesteel.columns.kernels.updating_joins import UpdatingJoin
 from firesteel.columns.row_keys import freeze
-from firesteel.columns.rows import INSERT, batch_of, kinds_list, rows_of
+from firesteel.columns.rows import INSERT, batch_of, keys_of, kinds_list, rows_of
+from firesteel.columns.runs import room
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.columns.join_model import JoinModel
 from tests.columns.rexes import call, column
+from tests.columns.spilling import FixedSpill
 
 pytestmark = pytest.mark.slow
 
@@ -62,18 +61,19 @@ CONDITIONS = st.sampled_from([None, SMALLER])
 class Run:
     """A join in a subtask of its own."""
 
-    def __init__(self, plan, is_streaming=True, ttl_ms=0, state=(), key_groups=None, make=None, **options):
+    def __init__(self, plan, is_streaming=True, state=(), key_groups=None, now=0, spill=None, **options):
+        self.now = now
         self.backend = KeyedStateBackend(None, GROUPS)
         self.backend.key_group = lambda key: key[0]
         for delta in state:
             self.backend.load(delta, key_groups)
         self.output = []
-        self.kernel = make(plan) if make else JoinFactory(plan).make()
+        self.kernel = JoinFactory(plan).make()
         self.kernel.open(
             KernelContext(
-                *(is_streaming, GROUPS, self.backend.table, self.output.append, None, lambda: 0),
-                state_ttl_ms=ttl_ms,
+                *(is_streaming, GROUPS, self.backend.table, self.output.append, None, lambda: self.now),
                 configuration=options,
+                new_spill=None if spill is None else lambda: spill,
             )
         )
 
@@ -89,8 +89,7 @@ class Run:
         self.kernel.process(index, batch)
         found = [pair for part in self.output for pair in zip(kinds_list(part), rows_of(part), strict=True)]
         self.output.clear()
-        # Rows that differ in the sign of a zero are equal, so a retraction may take either.
-        return [(kind, re.sub(r"-0\.0\b", "0.0", repr(row))) for kind, row in found]
+        return told(found)
 
     def taken(self):
         found = [pair for batch in self.output for pair in zip(kinds_list(batch), rows_of(batch), strict=True)]
@@ -101,6 +100,11 @@ class Run:
     def state(self):
         self.kernel.flush()
         return pickle.loads(pickle.dumps(list(self.backend.full())))
+
+
+def told(changes):
+    """Changes as texts. Rows that differ in the sign of a zero are equal, so a retraction may take either."""
+    return [(kind, re.sub(r"-0\.0\b", "0.0", repr(row))) for kind, row in changes]
 
 
 def plan_of(kind, keys, condition, has_updates=False, null_aware=False):
@@ -121,14 +125,6 @@ CHANGES = st.lists(
 )
 ALL_KINDS = ["INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]
 KINDS = st.sampled_from(ALL_KINDS)
-WAYS = st.sampled_from(["memory", "expiring", "former"])
-
-
-def row_join(plan):
-    """The kernel that joins row by row."""
-    if not plan.is_semi:
-        return RegularJoin(plan)
-    return SemiJoin(plan) if plan.condition is not None else SemiJoinByKey(plan)
 
 
 def changed(rows):
@@ -136,56 +132,90 @@ def changed(rows):
     return replace(batch, kinds=np.array([kind for _, kind in rows], np.int8))
 
 
+def modelled(plan, ttls_ms=(0, 0)):
+    return JoinModel(plan, lambda left, right: fits(plan, left, right), ttls_ms)
+
+
+def read(rows):
+    """The rows as they are in columns."""
+    return list(zip(rows_of(batch_of([row for row, _ in rows], ARROW)), [kind for _, kind in rows], strict=True))
+
+
+TTLS = st.sampled_from([(0, 0), (0, 0), (10, 10), (10, None), (0, 10), (25, 10)])
+PLACES = st.lists(st.sampled_from(["", "", "memory", "disk"]), min_size=12, max_size=12)
+PAUSES = st.lists(st.sampled_from([0, 0, 4, 9, 30]), min_size=12, max_size=12)
+
+
 @pytest.mark.parametrize("least", [saved_rows.LEAST, 3])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(CHANGES, KEYS, CONDITIONS, KINDS)
-def test_a_join_of_batches_equals_that_of_rows(least, monkeypatch, batches, keys, condition, kind):
+@example(
+    [(1, [((None, 1, zero, None, None), 0) for zero in (0.0, -0.0)]), (0, [((None, 0, None, None, None), 0)])],
+    (),
+    SMALLER,
+    "INNER",
+    (0, 0),
+    [0] * 12,
+    ["", "disk"],
+)
+@given(CHANGES, KEYS, CONDITIONS, KINDS, TTLS, PAUSES, PLACES)
+def test_a_join_emits_what_one_row_after_the_other_does(
+    least, monkeypatch, batches, keys, condition, kind, ttls_ms, pauses, places
+):
+    """Rows expire, and the join goes on from its state, in memory or in files, as if nothing had happened."""
     monkeypatch.setattr(row_store, "LEAST", least)
     monkeypatch.setattr(key_counts, "_LEAST", least)
+    monkeypatch.setattr(room, "_LEAST_BYTES", 1)
     for module in (updating_joins, updating_semi_joins):
         monkeypatch.setattr(module, "PAIRS", 1 << 17 if least > 3 else 7)
-    plan = plan_of(kind, keys, condition)
-    by_batches, by_rows = Run(plan), Run(plan, make=row_join)
-    assert isinstance(by_batches.algorithm, UpdatingJoin)
-    for index, rows in batches:
+    plan = replace(plan_of(kind, keys, condition), state_ttl_ms=ttls_ms)
+    run, model = Run(plan), modelled(plan, [ttl_ms or 0 for ttl_ms in ttls_ms])
+    for (index, rows), pause, place in zip(batches, pauses, places, strict=False):
+        model.now += pause
+        run.now += pause
+        if place:
+            run = Run(plan, state=run.state(), now=run.now, spill=FixedSpill(100) if place == "disk" else None)
+        expected = told(model.change(index, read(rows)))
         # Which of equal rows a retraction takes, and so the order of later pairs, is free.
-        assert sorted(by_batches.change(index, changed(rows))) == sorted(by_rows.change(index, changed(rows)))
+        assert sorted(run.change(index, changed(rows))) == sorted(expected)
+        run.kernel.flush()
 
 
 @settings(max_examples=100, deadline=None)
 @given(BATCHES, KEYS)
 def test_rows_come_in_the_order_of_the_batch(batches, keys):
     plan = plan_of("FULL", keys, None)
-    by_batches, by_rows = Run(plan), Run(plan, make=row_join)
+    run, model = Run(plan), modelled(plan)
     for index, rows in batches:
-        batch = batch_of(rows, ARROW)
-        assert by_batches.change(index, batch) == by_rows.change(index, batch)
+        inserted = [(row, INSERT) for row in rows]
+        assert run.change(index, batch_of(rows, ARROW)) == told(model.change(index, read(inserted)))
 
 
-@settings(max_examples=100, deadline=None)
-@example(
-    [(1, [((None, 1, zero, None, None), 0) for zero in (0.0, -0.0)]), (0, [((None, 0, None, None, None), 0)])],
-    (),
-    SMALLER,
-    "INNER",
-    ["memory", "expiring"],
-)
-@given(
-    CHANGES,
-    KEYS,
-    CONDITIONS,
-    KINDS,
-    st.lists(st.sampled_from(["memory", "expiring", "former"]), min_size=12, max_size=12),
-)
-def test_each_algorithm_goes_on_from_the_state_of_the_other(batches, keys, condition, kind, ways):
-    plan = plan_of(kind, keys, condition)
-    straight, resumed = Run(plan), Run(plan)
-    for (index, rows), way in zip(batches, ways, strict=False):
-        make = row_join if way == "former" else None
-        if way == "former":  # as a release that had no other algorithm
-            resumed = Run(plan, ttl_ms=1000, state=resumed.state())
-        resumed = Run(plan, ttl_ms=1000 if way == "expiring" else 0, state=resumed.state(), make=make)
-        assert sorted(resumed.change(index, changed(rows))) == sorted(straight.change(index, changed(rows)))
+@pytest.mark.parametrize("ttl_ms", [0, 10])
+@pytest.mark.parametrize("condition", [None, SMALLER])
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_join_goes_on_from_rows_of_a_former_release(kind, condition, ttl_ms):
+    """They were `[row, number of matches, time of the last write]` by key if state was on disk or expired."""
+    plan = replace(plan_of(kind, (TEXT,), condition), state_ttl_ms=(ttl_ms, ttl_ms))
+    model, rest = modelled(plan, (ttl_ms, ttl_ms)), (None,) * 3
+    for index in (0, 1, 0, 1):
+        model.now += 4
+        model.change(index, [((text, number, *rest), 0) for text in "ab" for number in (index, 2)])
+    tables = []
+    for name, entries in zip(("left", "right"), model.sides, strict=True):
+        keys = keys_of(batch_of([entry[0] for entry in entries], ARROW), (TEXT,), GROUPS)
+        by_key = {}
+        for key, (row, count, written) in zip(keys, entries, strict=True):
+            by_key.setdefault(key, []).append([row, count, written if ttl_ms else 0])
+        tables.append((name, by_key))
+    run = Run(plan, state=tables, now=model.now)
+    for place, index in (("", 0), ("memory", 1), ("disk", 1), ("", 0)):
+        model.now += 3
+        run.now += 3
+        rows = [(("a", 2, *rest), 3 - index), (("b", 0, *rest), 0), (("c", 1, *rest), 0)]
+        assert sorted(run.change(index, changed(rows))) == sorted(told(model.change(index, read(rows))))
+        if place:
+            run = Run(plan, state=run.state(), now=run.now)
+        assert not run.backend.table("left").data
 
 
 @settings(max_examples=60, deadline=None)
@@ -252,7 +282,7 @@ def test_a_null_makes_not_in_unknown(right, kept):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=30), max_size=10), st.integers(1, 7))
 def test_an_index_finds_all_rows_in_order_in_runs_of_limited_size(batches, limit):
-    before, row_index._MAX_ROWS = row_index._MAX_ROWS, 40
+    before, room._MAX_ROWS = room._MAX_ROWS, 40
     try:
         index, added = RowIndex(), []
         for number, values in enumerate(batches):
@@ -271,7 +301,7 @@ def test_an_index_finds_all_rows_in_order_in_runs_of_limited_size(batches, limit
             expected = [(place, row) for place, value in enumerate((3, 9, 0)) for row in added if row[0] == value]
             assert sorted(found, key=lambda pair: pair[0]) == expected
     finally:
-        row_index._MAX_ROWS = before
+        room._MAX_ROWS = before
 
 
 def test_segments_of_small_batches_are_merged():

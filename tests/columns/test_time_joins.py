@@ -16,12 +16,14 @@ from firesteel.columns.kernels import interval_joins, row_store, saved_rows, tem
 from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, kinds_list, rows_of
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, keys_of, kinds_list, rows_of
+from firesteel.columns.runs import room
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.columns.spilling import FixedSpill
 
 TYPES = tuple(map(parse_type, ("INT", "INT", "TIMESTAMP(3)")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -46,7 +48,7 @@ class Run:
                 self.take,
                 None,
                 lambda: 0,
-                new_spill=(lambda: None) if is_on_disk else None,
+                new_spill=(lambda: FixedSpill(100)) if is_on_disk else None,
             )
         )
 
@@ -58,7 +60,7 @@ class Run:
         self.kernel.process(side, batch_of([(key, number, at(time)) for key, number, time in rows], ARROW, kinds))
 
     def resumed(self, is_on_disk: bool) -> Run:
-        """The join in another subtask. Columns go on from rows; the other way round they stay columns."""
+        """The join in another subtask."""
         self.kernel.flush()
         following = Run(self.factory, list(self.backend.full()), is_on_disk)
         following.kernel.restore(self.kernel.snapshot())
@@ -102,6 +104,7 @@ def test_interval_joins(seed: int, kind: str, least: int, on_disk: range, monkey
 
 def few(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let go of rows, and write logs anew, when so many are gone; look at few pairs at once."""
+    monkeypatch.setattr(room, "_LEAST_BYTES", 1)
     for module in (row_store, temporal_joins, saved_rows):
         monkeypatch.setattr(module, "LEAST", least)
     monkeypatch.setattr(interval_joins, "_PAIRS", 1 << 17 if least > 2 else 3)
@@ -132,6 +135,23 @@ def test_temporal_joins(seed: int, least: int, on_disk: range, monkeypatch: pyte
         row, change = versions[max(before)[1]] if before else ((), DELETE)
         wanted[number, None if change == DELETE else row[1]] += 1
     assert run.found == wanted
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_joins_go_on_from_rows_of_a_former_release(on_disk: bool) -> None:
+    """They were in lists by key and time if state was on disk."""
+    rows = rows_of(batch_of([(1, 7, at(10)), (1, 8, at(20))], ARROW))
+    (key,) = {*keys_of(batch_of(rows, ARROW), (0,), 8)}
+    entries = [[10 * place, row, False] for place, row in enumerate(rows, 1)]
+    run = Run(IntervalJoinFactory(replace(INNER, kind="LEFT"), 2, 2, 0, 5, True), [("left", {key: entries})], on_disk)
+    run.give(1, (1, 9, 18))
+    run.kernel.watermark(MAX)
+    assert run.found == Counter([(8, 9), (7, None)])
+    versions = [(10 * place, place, INSERT, row) for place, row in enumerate(rows, 1)]
+    waiting = [(19, 3, INSERT, rows[0]), (20, 4, INSERT, rows[1])]
+    run = Run(TemporalJoinFactory(INNER, 2, 2), [("left", {key: waiting}), ("right", {key: versions})], on_disk)
+    run.kernel.watermark(MAX)
+    assert run.found == Counter([(7, 7), (8, 8)])
 
 
 @pytest.mark.parametrize("factory", [IntervalJoinFactory(INNER, 2, 2, -5, 5, True), TemporalJoinFactory(INNER, 2, 2)])

@@ -16,6 +16,7 @@ from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.rank import Rank, RankFactory, RankStrategy, row_key
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
+from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
@@ -68,10 +69,11 @@ def random_rows(chance, length, keys="abc"):
 @pytest.mark.parametrize("name", ORDERS)
 def test_rows_and_columns_give_the_same(name, places, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)
+    monkeypatch.setattr(room, "_LEAST_BYTES", 1)
     monkeypatch.setattr(top_rows, "_AT_ONCE", 5 if least == 3 else 1 << 18)
     chance = random.Random(f"{name} {places}")
     found = plan(ORDERS[name], *places)
-    columns, rows = Run(found.make, ttl_ms), Run(lambda: Rank(found), ttl_ms)
+    columns, rows = Run(found.make, ttl_ms, is_on_disk=least == 3), Run(lambda: Rank(found), ttl_ms)
     assert isinstance(columns.kernel, TopRows)
     for _ in range(30):
         given = random_rows(chance, chance.randrange(1, 25), "abcdefgh"[: chance.randrange(1, 9)])
@@ -157,15 +159,24 @@ def work(keys, order, outputs_rank, length):
     return calls_made(lambda: run.kernel.process(0, second))
 
 
-@pytest.mark.parametrize("is_on_disk", [True, False])
-def test_a_restored_job_goes_on_with_the_state_that_there_is(is_on_disk):
-    run = Run(plan(ORDERS["numbers"], end=1).make, is_on_disk=is_on_disk)
-    rows = [("a", number, 0.0, "", None, True, 0) for number in range(3)]
-    run.give(rows[1:])
-    run.is_on_disk = not is_on_disk
-    run.restore()
-    assert run.give(rows[:1]) == [(UPDATE_BEFORE, rows[1]), (UPDATE_AFTER, rows[0])]
-    assert bool(run.backend.table("rows").data) == is_on_disk
+@pytest.mark.parametrize("end", [1, 3])
+@pytest.mark.parametrize("ttl_ms", [0, 40])
+def test_a_job_goes_on_from_rows_of_a_former_release(end, ttl_ms):
+    """They were sorted in a list for each key if state was on disk."""
+    chance, found = random.Random(0), plan(ORDERS["numbers"], end=end)
+    rows, columns = Run(lambda: Rank(found), ttl_ms), Run(found.make, ttl_ms)
+    for _ in range(3):
+        rows.give(random_rows(chance, 10))
+        rows.now += 15
+    columns.now = rows.now
+    rows.kernel.flush()
+    columns.start(list(rows.backend.full()))
+    for _ in range(4):
+        given = random_rows(chance, 4)
+        assert columns.give(given) == rows.give(given)
+        columns.restore()
+        assert not columns.backend.table("rows").data
+        rows.now = columns.now = columns.now + 20
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from firesteel.common import Duration, Encoder, Row, Time, Types, WatermarkStrategy
+from firesteel.common import Duration, Encoder, Row, RowKind, Time, Types, WatermarkStrategy
 from firesteel.common.serialization import SimpleStringSchema
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import StreamExecutionEnvironment
@@ -26,6 +26,7 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import KeyedProcessFunction, ProcessJoinFunction, ProcessWindowFunction
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
+from firesteel.table import StreamTableEnvironment
 
 PARALLELISM = "FIRESTEEL_FAULT_PARALLELISM"
 KEYS = 100
@@ -116,7 +117,43 @@ def interval_join(env, records, where):
     return joined.process(Pairs(), TRIPLE)
 
 
-JOBS = {"totals": totals, "windows": windows, "window join": window_join, "interval join": interval_join}
+def tables_of(env, **streams):
+    """Tables of numbers, and their environment; state of queries expires, but not before the end of the job."""
+    tables = StreamTableEnvironment.create(env)
+    tables.get_config().set("table.exec.state.ttl", "1 h")
+    for name, stream in streams.items():
+        rows = stream.map(lambda n: Row(n % KEYS, n), Types.ROW_NAMED(["k", "n"], [Types.LONG(), Types.LONG()]))
+        tables.create_temporary_view(name, tables.from_data_stream(rows))
+    return tables
+
+
+def results(tables, query):
+    """The rows that a query shows, also those that it shows for a while."""
+    changes = tables.to_changelog_stream(tables.sql_query(query))
+    shown = changes.filter(lambda row: row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER))
+    return shown.map(tuple, TRIPLE)
+
+
+def sql_totals(env, records, where):
+    tables = tables_of(env, found=numbers(env, records))
+    return results(tables, "SELECT k, COUNT(*), COUNT(*) * k FROM found GROUP BY k")
+
+
+def sql_join(env, records, where):
+    """Of few numbers, as it keeps them all: the disk of checkpoints is small."""
+    left, right = (numbers(env, records, name).filter(lambda n: n % 10 == 0) for name in ("left", "right"))
+    tables = tables_of(env, l=left, r=right)
+    return results(tables, "SELECT l.k, l.n, r.n FROM l JOIN r ON l.n = r.n")
+
+
+JOBS = {
+    "totals": totals,
+    "windows": windows,
+    "window join": window_join,
+    "interval join": interval_join,
+    "SQL totals": sql_totals,
+    "SQL join": sql_join,
+}
 
 
 def kafka_numbers(env, records, where):

@@ -55,6 +55,10 @@ def _interval_join(records: int) -> Iterator[Result]:
                     yield left % KEYS, left, right
 
 
+def _sql_join(records: int) -> Iterator[Result]:
+    return ((number % KEYS, number, number) for number in range(0, records, 10))
+
+
 _TRUTHS = {
     "totals": _totals,
     "kafka totals": _totals,
@@ -62,6 +66,8 @@ _TRUTHS = {
     "kafka windows": _windows,
     "window join": _window_join,
     "interval join": _interval_join,
+    "SQL totals": _totals,
+    "SQL join": _sql_join,
 }
 
 

@@ -8,19 +8,20 @@ more entries, so keys that never return do not make the state grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firesteel.columns.cells import Array
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 
 if TYPE_CHECKING:
     from firesteel.common.encoding.entry_columns import ColumnSource
 
-__all__ = ["CleanupRounds", "ExpiringTable", "expiring_table"]
+__all__ = ["ExpiringTable", "HeldClock", "expiring_table", "taken_values", "values_of"]
 
+_TAKEN_AT_ONCE = 10_000
 _VISITS_PER_WRITE = 2
 """Entries visited per write. More than one, so that a round ends even if each write adds an entry."""
 
@@ -44,6 +45,22 @@ class CleanupRounds:
             self._waiting = list(self._entries())
         for _ in range(min(_VISITS_PER_WRITE, len(self._waiting))):
             self._clean(self._waiting.pop())
+
+
+class HeldClock:
+    """A clock that stands still while a batch is processed, so that all of its state expires at the same moment."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self.move()
+
+    def move(self) -> None:
+        """Set the clock."""
+        self._held_ms = self._now_ms()
+
+    def __call__(self) -> int:
+        """Return the time (ms)."""
+        return self._held_ms
 
 
 class ExpiringTable:
@@ -135,6 +152,28 @@ class _LiveEntries(MutableMapping[Any, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def values_of(table: StateTable) -> StateTable:
+    """Return the table of all values, whose times do not change with them."""
+    return table.values if isinstance(table, ExpiringTable) else table
+
+
+def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Cell], Array]]:
+    """Remove the values of a kernel's table, and yield them in parts, with the times at which they were written (ms).
+
+    Values without a time start to age now.
+    """
+    values, times = context.table(name), context.table(f"{name} times")
+    while entries := list(islice(values.data, _TAKEN_AT_ONCE)):
+        values.prefetch(entries)
+        times.prefetch(entries)
+        found = [values.data[entry] for entry in entries]
+        written = [times.data.get(entry, context.now_ms()) for entry in entries]
+        for entry in entries:
+            values.remove(entry)
+            times.remove(entry)
+        yield found, np.array(written, np.int64)
 
 
 def expiring_table(context: KernelContext, name: str, ttl_ms: int | None = None) -> StateTable:

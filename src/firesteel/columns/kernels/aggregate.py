@@ -71,15 +71,12 @@ class GroupAggregateFactory:
 
 
 class GroupAggregate(Grouping):
-    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be.
-
-    DISTINCT calls with a time to live or state on disk go row by row: their values expire and spill with their group.
-    """
+    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be."""
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
         super().open(context)
-        plan = self._plan
+        plan, context = self._plan, self.context
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
@@ -89,10 +86,8 @@ class GroupAggregate(Grouping):
         if calls is None or self._distinct.has_nested or not all(map(can_factorize, types)):
             self._calls = None if self._distinct else calls
             return
-        self._distinct.open(context)
-        if self._distinct and (context.is_state_on_disk or self._expires):
-            self.go_by_rows()
-        elif context.is_streaming:
+        self._distinct.open(context, self._ttl_ms)
+        if context.is_streaming:
             are_changed = bool(self._distinct) and self._distinct.take(self._table)
             self._vectors = self._new_vectors(calls, types)
             self._vectors.take(are_changed)
@@ -122,6 +117,7 @@ class GroupAggregate(Grouping):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode emit how the results change."""
+        self._clock.move()
         if self._plan.skips_retractions and batch.kinds is not None:
             batch = replace(batch.filter(~are_retractions(batch.kinds)), kinds=None)
         for part in slices(batch, self._plan.mini_batch_rows or max(1, batch.length)):
@@ -139,7 +135,8 @@ class GroupAggregate(Grouping):
     def _process_vectors(self, batch: ColumnBatch) -> bool:
         if self._gathered is None and self._vectors is None:
             return False
-        columns = self._distinct.add_columns(batch)
+        begins = self._vectors.begins(batch) if self._vectors and self._distinct and self._ttl_ms else None
+        columns = self._distinct.add_columns(batch, begins)
         if self._gathered is not None:
             if columns is not None and self._gathered.add(columns):
                 self._distinct.accept()
@@ -161,6 +158,7 @@ class GroupAggregate(Grouping):
 
     def flush(self) -> None:
         """Write the distinct values that have changed; the groups are written as columns."""
+        self._clock.move()
         if self._vectors is not None:
             self._distinct.flush()
 

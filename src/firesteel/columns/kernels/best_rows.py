@@ -15,10 +15,10 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments, ranges
+from firesteel.columns.runs.room import room_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,14 @@ class BestRows:
 
     def __init__(self, keys: tuple[int, ...], order: Order, kept: int, context: KernelContext) -> None:
         self._keys, self._order, self._kept = keys, order, kept
+        self._room = room_of(context)
         self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
         self._log = SavedRows(context.table("best rows"), keys, context.max_parallelism)
         self._forget()
         self._restore()
 
     def _forget(self) -> None:
-        self._numbers = KeyNumbers()
+        self._numbers = KeyNumbers(self._room.spill)
         self._written = np.zeros(0, np.int64)  # by key
         self._runs: list[_Run] = []
         self._unsaved: list[ColumnBatch] = []
@@ -108,10 +109,12 @@ class BestRows:
             self._add(rows.filter(left), found[left], self._taken(distinct(found)))
             np.maximum.at(self._written, found, written)
 
-    @property
-    def has_rows(self) -> bool:
-        """Return whether there are rows."""
-        return bool(self._runs)
+    def add_former(self, rows: ColumnBatch, written: Array) -> None:
+        """Add the rows of keys that have none, best first, which an earlier release kept in another form."""
+        numbers = self._find(rows)
+        np.maximum.at(self._written, numbers, written)
+        self._add(rows, numbers, [])
+        self._log.is_outdated = True
 
     def _find(self, rows: ColumnBatch) -> Array:
         numbers = self._numbers.find(rows, self._keys)
@@ -176,13 +179,15 @@ class BestRows:
     def _push(self, added: _Run) -> None:
         if not added.rows.length:
             return
-        self._runs.append(added)
-        if len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
-            parts = [self._runs.pop(-2).left(), self._runs.pop().left()]
+        if self._runs and self._room.should_merge(self._runs[-1].rows, added.rows):
+            parts = [self._runs.pop().left(), added.left()]
             numbers = np.concatenate([part.numbers for part in parts])
             order = np.argsort(numbers, kind="stable")
             rows = concat([part.rows for part in parts]).take(order)
             self._push(_Run(rows, numbers[order], np.ones(len(order), bool)))
+        else:
+            (numbers,) = self._room.arrays(added.numbers)
+            self._runs.append(_Run(self._room.rows(added.rows), numbers, added.is_there))
 
     def flush(self) -> None:
         """Write what has changed since the last version, and forget expired keys from time to time."""
@@ -191,9 +196,10 @@ class BestRows:
         if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
+        self._room.leave_memory()
 
-    def _all(self) -> list[ColumnBatch]:
-        return [_saved_form(run.rows, self._written[run.numbers]) for run in (run.left() for run in self._runs)]
+    def _all(self) -> Iterator[ColumnBatch]:
+        return (_saved_form(run.rows, self._written[run.numbers]) for run in (run.left() for run in self._runs))
 
     def _clean(self) -> None:
         is_live = self._written[: len(self._numbers)] + self._ttl_ms > self._now_ms()

@@ -9,13 +9,13 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
-from firesteel.columns.expiring_state import expiring_table
+from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.windows import millis_of
-from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE, Row, RowOutput, keys_of, rows_of
+from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
 
 
@@ -40,31 +40,28 @@ class DeduplicateFactory:
 class Deduplicate(PlannedKernel[DeduplicateFactory]):
     """Keeps one row per partition, and emits each row that becomes the one of its partition.
 
-    State: the rows as columns, or a table of them if state is on disk. A restored job goes on with what there is.
+    State: the rows as columns.
     """
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
-        self._table = expiring_table(context, "row")
         self._past = PastRows(self._plan.partition, 1, context)
-        self._goes_by_rows = bool(self._table.data) or (context.is_state_on_disk and not self._past.has_rows)
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        types = [arrow_type(kind) for kind in self._plan.types]
+        for kept, written in taken_values(context, "row"):
+            rows = batch_of(kept, types)
+            self._past.add_former(rows, self._times(rows), written)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows that become the row of their partition."""
-        if self._goes_by_rows:
-            self._process_rows(batch)
-        elif batch.length:
-            self._process_columns(batch)
+        if batch.length:
+            self._process(batch)
 
     def flush(self) -> None:
         """Write the rows that have changed."""
         self._past.flush()
 
-    # --- on columns ----------------------------------------------------------------------------------------------
-
-    def _process_columns(self, batch: ColumnBatch) -> None:
+    def _process(self, batch: ColumnBatch) -> None:
         numbers, times = self._past.find(batch, self._plan.partition), self._times(batch)
         touched = distinct(numbers)
         known = self._past.take(touched)
@@ -101,25 +98,3 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         """Emit rows in the order in which they came, each after the row that it replaces; -1 if there is none."""
         order = np.argsort(accepted)
         self.context.emit(replacements(replace(rows, kinds=None), before[order], accepted[order]))
-
-    # --- row by row ----------------------------------------------------------------------------------------------
-
-    def _process_rows(self, batch: ColumnBatch) -> None:
-        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
-        for key, row in zip(keys, rows_of(batch), strict=True):
-            before = self._table.data.get(key)
-            if before is None:
-                self._output.add(INSERT, row)
-            elif self._replaces(row, before):
-                self._output.add(UPDATE_BEFORE, before)
-                self._output.add(UPDATE_AFTER, row)
-            else:
-                continue
-            self._table.put(key, row)
-        self._output.flush()
-
-    def _replaces(self, row: Row, before: Row) -> bool:
-        time = self._plan.time
-        if time is None:
-            return self._plan.keeps_last
-        return bool(row[time] >= before[time]) if self._plan.keeps_last else bool(row[time] < before[time])

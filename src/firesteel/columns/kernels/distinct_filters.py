@@ -11,8 +11,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.cells import Cell
+from firesteel.columns.cells import Array, Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.expiring_state import values_of
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.distinct_values import DistinctPlan, DistinctValues
@@ -61,15 +62,22 @@ class DistinctFilters:
         """Return whether arguments are nested: such values are not kept as columns."""
         return any(pa.types.is_nested(kind) for plan in self._plans for kind in plan.types)
 
-    def open(self, context: KernelContext) -> None:
-        """Read the state."""
-        self._values = [DistinctValues(plan, f"distinct {number}", context) for number, plan in enumerate(self._plans)]
+    def open(self, context: KernelContext, ttl_ms: int = 0) -> None:
+        """Read the state of groups with a time to live."""
+        self._values = [
+            DistinctValues(plan, f"distinct {number}", context, ttl_ms) for number, plan in enumerate(self._plans)
+        ]
 
-    def add_columns(self, batch: ColumnBatch) -> ColumnBatch | None:
-        """Return a batch with the columns of the FILTERs, or None if a value is retracted that is not there."""
+    def add_columns(self, batch: ColumnBatch, begins: Array | None = None) -> ColumnBatch | None:
+        """Return a batch with the columns of the FILTERs, or None if a value is retracted that is not there.
+
+        Args:
+            batch: The rows.
+            begins: Which rows are of groups that are not there, or have expired; None if no group expires.
+        """
         columns = list(batch.columns)
         for values in self._values:
-            found = values.first_or_last(batch, signs_of(batch))
+            found = values.first_or_last(batch, signs_of(batch), begins)
             if found is None:
                 return None
             columns.append(pa.array(found))
@@ -93,7 +101,7 @@ class DistinctFilters:
         for entry, state in list(table.data.items()):
             for place, number in self._places():
                 state[1][place] = [dict(counts[number].get(entry[1:], {})), state[1][place]]
-            table.put(entry, state)
+            values_of(table).put(entry, state)
 
     def take(self, table: StateTable) -> bool:
         """Take all values out of the states of the groups, and return whether they were there: all states change."""
@@ -103,7 +111,7 @@ class DistinctFilters:
         for entry, state in list(table.data.items()):
             for place, number in self._places():
                 counts[number][entry[1:]], state[1][place] = state[1][place]
-            table.put(entry, state)
+            values_of(table).put(entry, state)  # No row has come, so groups are as old as they were.
         for values, found in zip(self._values, counts, strict=True):
             values.put(found)
         return True

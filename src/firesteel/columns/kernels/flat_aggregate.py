@@ -13,6 +13,7 @@ class FlatAggregate(Grouping):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add a batch to the groups; in streaming mode replace the rows of the changed groups."""
+        self._clock.move()
         aggregates, table = self._aggregates, self._table
         for key, values, kind, arguments in self._entries(batch):
             state = table.data.get(key)

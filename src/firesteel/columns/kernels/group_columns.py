@@ -40,6 +40,11 @@ class _OfGroups(EntryColumns):
     def __len__(self) -> int:
         return len(self.groups)
 
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the groups take."""
+        return self.groups.nbytes
+
     def part(self, start: int, stop: int) -> Self:
         """Return the groups from one place up to another."""
         return replace(self, groups=self.groups.slice(start, stop))

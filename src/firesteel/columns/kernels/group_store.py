@@ -31,8 +31,6 @@ _ELSEWHERE = -1
 """The number of rows of a group that is in the table."""
 
 _AT_ONCE = 50_000
-_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-"""Types of keys that have room for those of all groups."""
 
 
 class FoundGroups(NamedTuple):
@@ -117,6 +115,15 @@ class GroupStore:
                 parts[0][missing] = objects([call.new() for _ in missing])
         are_covered = all(call.covers_states(parts) for call, parts in zip(self._calls, fields, strict=True))
         return FoundGroups(keys, order, hits, counts, fields) if are_covered else None
+
+    def are_there(self, rows: ColumnBatch) -> Array:
+        """Return which groups of rows, all of different ones, have rows and have not expired."""
+        if self._values.data:
+            self._take_groups(rows)
+        found = np.zeros(rows.length, bool)
+        for hit in self._runs.find(*self._sought(rows)):
+            found[hit.to] = self._are_live(hit.values)
+        return found
 
     def update(self, found: FoundGroups, counts: Array, fields: Sequence[Fields]) -> None:
         """Set the rows and accumulators of groups. A group without rows has none, and its accumulators are empty."""
@@ -248,7 +255,8 @@ class _Source:
         parts, self.changed = self.changed, []
         for part in parts:
             counts = part.values[0]
-            yield self._written(part.where(counts > 0)), self.columns(part.where(counts == 0)).entries()
+            gone = [] if counts.all() else self.columns(part.where(counts == 0)).entries()
+            yield self._written(part.where(counts > 0)), gone
 
     def entries(self) -> Iterator[EntryColumns]:
         """Yield all groups that have rows."""
@@ -274,7 +282,7 @@ class _Source:
 def _sorted(columns: list[pa.Array], length: int) -> tuple[Entries, Array]:
     """Return keys in the order of their hashes, and where they were."""
     hashes = row_hashes(ColumnBatch(tuple(columns), length), range(len(columns)))
-    return sorted_by_hash(hashes, [_cast(column, _LARGE.get(column.type, column.type)) for column in columns])
+    return sorted_by_hash(hashes, columns)
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -149,6 +149,11 @@ class GroupVectors:
             return self._changelog(first, timeline.starts, ends, all_results, counts)
         return self._changelog(batch, timeline.after - 1, timeline.after, all_results, counts)
 
+    def begins(self, batch: ColumnBatch) -> Array:
+        """Return which rows are of groups that are not there, or have expired."""
+        groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
+        return ~self._store.are_there(batch.take(groups.first_rows()))[groups.codes]
+
     def give_back(self, batch: ColumnBatch | None = None) -> None:
         """Put the groups of a batch, or all, into the table, because others read and write it."""
         self._store.give_back(batch)

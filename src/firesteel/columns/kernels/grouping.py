@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
-from firesteel.columns.expiring_state import ExpiringTable, expiring_table
+from firesteel.columns.expiring_state import HeldClock, expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.pylist import pylist
@@ -28,11 +29,13 @@ class Grouping(Kernel):
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
+        self._clock = HeldClock(context.now_ms)
+        context = replace(context, now_ms=self._clock)
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._table = expiring_table(context, "groups", plan.state_ttl_ms)
-        self._expires = isinstance(self._table, ExpiringTable)
+        self._ttl_ms = context.state_ttl_ms if plan.state_ttl_ms is None else plan.state_ttl_ms
+        self._table = expiring_table(context, "groups", self._ttl_ms)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
 
     def close(self) -> None:

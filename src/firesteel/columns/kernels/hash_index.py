@@ -10,6 +10,10 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
 from firesteel.columns.kernels.segments import ends_of_segments, segments_of
+from firesteel.columns.runs.room import Room
+
+_ROW_BYTES = 24
+"""What a row takes in a run."""
 
 
 class _Run(NamedTuple):
@@ -25,9 +29,14 @@ class _Run(NamedTuple):
 
 
 class HashIndex:
-    """Numbers of rows by hash, as a few sorted runs that are merged when they have similar sizes."""
+    """Numbers of rows by hash, as a few sorted runs that are merged when they have similar sizes.
 
-    def __init__(self) -> None:
+    Args:
+        room: Holds the runs.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
         self._runs: list[_Run] = []
         self._waiting: list[tuple[Hashes, Array]] = []
 
@@ -40,11 +49,15 @@ class HashIndex:
         if self._waiting:
             added = _sorted(self._waiting)
             self._waiting = []
-            while self._runs and len(self._runs[-1].hashes) <= 2 * len(added.hashes):
+            while self._runs and self._should_merge(len(self._runs[-1].hashes), len(added.hashes)):
                 last = self._runs.pop()
                 added = _sorted([(last.hashes, last.numbers), (added.hashes, added.numbers)])
-            self._runs.append(added)
+            self._runs.append(_Run(*self._room.arrays(*added)))
         return self._runs
+
+    def _should_merge(self, older: int, newer: int) -> bool:
+        rows = older + newer
+        return older <= 2 * newer and self._room.may_merge(rows, rows * _ROW_BYTES)
 
     def find(self, hashes: Hashes) -> FoundRows:
         """Return the rows with equal hashes, in the order of their numbers."""
@@ -59,7 +72,7 @@ class HashIndex:
         for run in self._sorted():
             new = numbers[run.numbers]
             is_left = new >= 0
-            changed.append(_run(run.hashes[is_left], new[is_left]))
+            changed.append(_Run(*self._room.arrays(*_run(run.hashes[is_left], new[is_left]))))
         self._runs = [run for run in changed if len(run.hashes)]
 
 

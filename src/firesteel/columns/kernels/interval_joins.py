@@ -9,12 +9,11 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import row_hashes
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
-from firesteel.columns.kernels.chosen import ChosenKernel
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.column_joins import PairMatcher
+from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.live_rows import parts_of
 from firesteel.columns.kernels.row_order import int64_values
-from firesteel.columns.kernels.time_joins import IntervalJoin, IntervalPlan
 from firesteel.columns.kernels.timed_side import TimedSide
 from firesteel.columns.kernels.windows import US
 from firesteel.columns.rows import batch_of
@@ -25,30 +24,33 @@ _SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
-class IntervalJoinFactory(IntervalPlan):
+class IntervalJoinFactory:
     """Plan of a join of rows whose times satisfy `low <= left - right <= high` (ms)."""
+
+    join: JoinPlan
+    left_time: int
+    right_time: int
+    low: int
+    high: int
+    is_rowtime: bool
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return ChosenIntervalJoin(self)
+        return IntervalJoin(self)
+
+    def past(self, index: int, watermark: int) -> int:
+        """Return the time up to which no rows of a side have matches any more."""
+        past = watermark + self.low if index == 0 else watermark - self.high
+        return max(MIN_WATERMARK, min(past, MAX_WATERMARK))
 
 
-class ChosenIntervalJoin(ChosenKernel[IntervalJoinFactory]):
-    """A join by whole batches; row by row if state is on disk, unless the restored one is columns."""
-
-    def _choose(self, context: KernelContext) -> Kernel:
-        has_columns = any(context.table(f"{name} rows").data for name in _SIDES)
-        goes_by_rows = context.is_state_on_disk and not has_columns
-        return IntervalJoin(self._plan) if goes_by_rows else ColumnIntervalJoin(self._plan)
-
-
-class ColumnIntervalJoin(TimedKernel):
+class IntervalJoin(TimedKernel):
     """Keeps the rows of both sides as long as matching rows may still arrive.
 
     State: the rows of each side, see `TimedSide`.
     """
 
-    def __init__(self, plan: IntervalPlan) -> None:
+    def __init__(self, plan: IntervalJoinFactory) -> None:
         super().__init__()
         self._plan = plan
         self._outer = plan.join.outer
@@ -63,7 +65,7 @@ class ColumnIntervalJoin(TimedKernel):
             self._take_former(index)
 
     def _take_former(self, index: int) -> None:
-        """Take over the rows that `IntervalJoin` stored, as former releases did."""
+        """Take over rows in the form of former releases: `[time, row, whether it has matched]` by key."""
         join, table = self._plan.join, self.context.table(_SIDES[index])
         found = [entry for entries in table.data.values() for entry in entries]
         if found:

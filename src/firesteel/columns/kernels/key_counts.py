@@ -8,16 +8,21 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.segments import count_on, distinct
+from firesteel.columns.runs.run_store import Spill
 
 _LEAST = 10_000
 """Number of keys without rows up to which they are not forgotten."""
 
 
 class KeyCounts:
-    """The number of rows of each key; NULL in a key equals nothing, so such a key has none."""
+    """The number of rows of each key; NULL in a key equals nothing, so such a key has none.
 
-    def __init__(self) -> None:
-        self._numbers = KeyNumbers()
+    Args:
+        spill: Where keys go that have no room in memory.
+    """
+
+    def __init__(self, spill: Spill | None) -> None:
+        self._numbers = KeyNumbers(spill)
         self._counts = np.zeros(0, np.int64)
         self._left = 0
 

@@ -3,63 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import freeze, key_column
-from firesteel.columns.rows import hashable_values
+from firesteel.columns.runs.entries import Entries, sorted_by_hash
+from firesteel.columns.runs.run_store import RunStore, Spill
 
 
 class KeyNumbers:
-    """The keys of one operator, numbered from 0 in the order in which they came."""
+    """The keys of one operator, numbered from 0 in the order in which they came.
 
-    def __init__(self) -> None:
-        self._numbers: dict[object, int] = {}
+    Args:
+        spill: Where keys go that have no room in memory; None keeps all there.
+    """
+
+    def __init__(self, spill: Spill | None) -> None:
+        self._spill = spill
+        self._start()
+
+    def _start(self) -> None:
+        self._keys = RunStore(self._spill, lambda keys: np.ones(len(keys), bool))
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._numbers)
+        return self._count
 
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
-        groups, keys, found = self._look_up(rows, columns)
-        new = np.flatnonzero(found < 0)
-        found[new] = np.arange(len(self), len(self) + len(new))
-        self._numbers.update(zip([keys[place] for place in new.tolist()], found[new].tolist(), strict=True))
+        groups, keys, order, found = self._look_up(rows, columns)
+        is_new = found < 0
+        found[is_new] = np.arange(self._count, self._count + np.count_nonzero(is_new))
+        self._insert(keys.with_values(found[order]).where(is_new[order]))
         return found[groups.codes]
 
     def known(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row, -1 for a key that has none and gets none."""
-        groups, _, found = self._look_up(rows, columns)
+        groups, _, _, found = self._look_up(rows, columns)
         return found[groups.codes]
 
-    def _look_up(self, rows: ColumnBatch, columns: Sequence[int]) -> tuple[RowGroups, list[object], Array]:
-        """Return the rows by key, the keys, and their numbers."""
+    def _look_up(self, rows: ColumnBatch, columns: Sequence[int]) -> tuple[RowGroups, Entries, Array, Array]:
+        """Return the rows by key, the sorted keys, the group of each, and the numbers of the groups."""
         groups = groups_by(rows, columns)
-        # Only one row of each key becomes a Python value: that is the slow part.
-        keys = _values(rows.take(groups.first_rows()), columns)
-        return groups, keys, np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))
+        firsts = rows if groups.count == rows.length else rows.take(groups.first_rows())
+        keys, order = sorted_by_hash(row_hashes(firsts, columns), [firsts.columns[column] for column in columns])
+        found = np.full(groups.count, -1)
+        for hit in self._keys.find(keys, order):
+            found[hit.to] = hit.values(0)
+        return groups, keys, order, found
+
+    def _insert(self, keys: Entries) -> None:
+        self._keys.insert(keys, False)
+        self._count += len(keys)
+
+    def parts(self) -> Iterator[tuple[list[pa.Array], Array]]:
+        """Yield the key columns and the numbers of all keys, in parts."""
+        return ((list(part.keys), np.asarray(part.values[0])) for part in self._keys.all())
 
     def keep(self, numbers: Array) -> None:
         """Forget all keys but some, given in ascending order of their numbers, and number these anew."""
-        keys = list(self._numbers)
-        self._numbers = {keys[number]: place for place, number in enumerate(numbers.tolist())}
-
-
-def _values(rows: ColumnBatch, columns: Sequence[int]) -> list[object]:
-    """Return the key of each row: one value, or a tuple if there are more columns."""
-    values = [hashable_values(rows.columns[column]) for column in columns]
-    if len(values) == 1:
-        return values[0]
-    return list(zip(*values, strict=True)) if values else [()] * rows.length
+        parts = self._keys.all()
+        self._start()
+        for part in parts:
+            kept = part.where(np.isin(part.values[0], numbers))
+            places = np.searchsorted(numbers, kept.values[0])
+            self._insert(Entries(kept.hashes, kept.keys, (places,)))
 
 
 def groups_by(rows: ColumnBatch, columns: Iterable[int]) -> RowGroups:

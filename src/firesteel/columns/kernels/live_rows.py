@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
-from firesteel.columns.hashing import Hashes, row_hashes
+from firesteel.columns.hashing import Hashes, groups_of, row_hashes
+from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.hash_index import HashIndex
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_store import RowStore
-from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import first_of_segments, running_max
+from firesteel.columns.kernels.saved_rows import SavedRows, latest
+from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
+from firesteel.columns.runs.room import room_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +40,66 @@ class Changes:
 
 
 class LiveRows:
-    """The rows of one side, numbered in the order of insertion.
+    """The rows of one side, numbered in the order of insertion, each with a number of matches.
 
-    State: a log of rows, with 1 for an inserted and -1 for a deleted row.
+    Rows expire one by one, as in the map state of Flink's `JoinRecordStateViews`: a time after they came, or after
+    their number of matches changed last. Rows that were written without a time to live start to age when a job is
+    restored with one.
+
+    State: a log of rows, with 1 for an inserted and -1 for a deleted row. If rows of a side of the join expire, these
+    also have their matches, the time of the last write (ms), and an id, whose last entry in a key group counts. What a
+    side does not need of these is NULL.
 
     Args:
         keys: The key columns.
-        log: The log; its state has been restored.
+        width: The number of columns.
+        context: The environment of the kernel; the state has been restored.
+        name: The name of the state table.
+        ttls_ms: The time to live of the rows of this side, and of the other one; 0 means no expiry.
+        counts: Whether the join counts the matches of the rows.
+
+    Attributes:
+        has_matches: Whether the restored rows have their matches, so that these need not be counted.
     """
 
-    def __init__(self, keys: tuple[int, ...], log: SavedRows) -> None:
-        self._keys = keys
-        self._log = log
-        self._store = RowStore(matches=np.int64)
-        self._by_key = HashIndex()
+    def __init__(
+        self,
+        keys: tuple[int, ...],
+        width: int,
+        context: KernelContext,
+        name: str,
+        ttls_ms: tuple[int, int],
+        counts: bool,
+    ) -> None:
+        self._keys, self._width = keys, width
+        self._log = SavedRows(context.table(name), keys, context.max_parallelism)
+        self._max_parallelism = context.max_parallelism
+        self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
+        self._values = {"matches": counts, "written": ttls_ms[0] > 0, "ids": True} if any(ttls_ms) else {}
+        self.room = room_of(context)
+        self._store = RowStore(self.room, matches=np.int64, written=np.int64, ids=np.int64)
+        self._by_key = HashIndex(self.room)
         self._by_row: HashIndex | None = None
         self._unsaved: list[ColumnBatch] = []
-        for rows in log.rows():
-            self._replay(rows)
+        self._touched: list[Array] = []
+        self._next_id = 0
+        self._cleaned_ms = context.now_ms()
+        self.has_matches = bool(self._values)
+        self._restore()
+
+    def _restore(self) -> None:
+        aged: list[ColumnBatch] = []
+        is_plain = False
+        for rows in self._log.rows():
+            if len(rows.columns) > self._width + 1:
+                aged.append(rows)
+            else:
+                is_plain = True
+                self._replay(rows)
+        if aged:
+            self._load(concat(aged))
+        self.has_matches &= not is_plain
+        self._log.is_outdated |= is_plain and bool(self._values)
         self._unsaved.clear()
 
     def _replay(self, rows: ColumnBatch) -> None:
@@ -65,10 +109,39 @@ class LiveRows:
         changes = self.changes(restored)
         self.apply(restored, row_hashes(restored, self._keys), changes, np.zeros(rows.length, np.int64))
 
+    def _load(self, rows: ColumnBatch) -> None:
+        columns = rows.columns[self._width :]
+        has_value = [not pa.types.is_null(column.type) for column in columns[:-1]]
+        self.has_matches &= has_value[0]
+        self._log.is_outdated |= has_value != list(self._values.values())
+        defaults = (0, self._now_ms(), 0, 0)
+        matches, written, ids, signs = map(_numbers, columns, defaults)
+        rows = rows.with_columns(rows.columns[: self._width])
+        hashes = row_hashes(rows, self._keys)
+        last = latest(ids, groups_of(hashes, self._max_parallelism))
+        left = last[signs[last] > 0]
+        left = left[np.argsort(ids[left], kind="stable")]
+        self._append(rows.take(left), hashes[left], matches[left], written[left], ids[left])
+        self._next_id = int(ids.max()) + 1
+
+    def add(self, rows: ColumnBatch, matches: Array, written: Array) -> None:
+        """Add rows that were kept in another form; without a time (0) they are as old as if they came now."""
+        written = np.where(written == 0, self._now_ms(), written)
+        self._append(rows, row_hashes(rows, self._keys), matches, written, self._ids(rows.length))
+
+    def _ids(self, count: int) -> Array:
+        self._next_id += count
+        return np.arange(self._next_id - count, self._next_id)
+
     @property
     def matches(self) -> Array:
         """Return how many rows of the other side each row matches, as far as the join counts them."""
         return self._store.values["matches"]
+
+    @property
+    def expires(self) -> bool:
+        """Return whether rows have a time to live."""
+        return self._ttl_ms > 0
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -78,16 +151,27 @@ class LiveRows:
 
     def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
         """Return the pairs of a place and a row number, without those of rows that are gone."""
-        return self._store.there(places, numbers)
+        places, numbers = self._store.there(places, numbers)
+        if not self._ttl_ms:
+            return places, numbers
+        is_live = self._are_live(numbers)
+        return places[is_live], numbers[is_live]
+
+    def _are_live(self, numbers: Array) -> Array:
+        """Return which rows have not expired."""
+        is_live: Array = self._store.values["written"][numbers] + self._ttl_ms > self._now_ms()
+        return is_live
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some rows."""
         return self._store.take(numbers)
 
-    def all(self) -> tuple[ColumnBatch, Array] | None:
-        """Return all rows and their numbers, or None if there are none."""
-        numbers = self._store.numbers()
-        return (self.take(numbers), numbers) if len(numbers) else None
+    def parts(self) -> Iterator[tuple[ColumnBatch, Array]]:
+        """Yield all rows with their numbers, in parts."""
+        for numbers in self._store.parts():
+            live = numbers[self._are_live(numbers)] if self._ttl_ms else numbers
+            if len(live):
+                yield self.take(live), live
 
     # --- changing ------------------------------------------------------------------------------------------------
 
@@ -112,18 +196,21 @@ class LiveRows:
         missing_before = np.where(is_first, 0, np.roll(missing, 1))
         is_effective = np.empty(batch.length, bool)
         is_effective[order] = missing == missing_before
-        return Changes(is_effective, _last(order, codes, signs, ended - before), _first(owners, known, before - ended))
+        kept = np.minimum(before, ended)
+        if self._ttl_ms:  # The rows that came first go first, as those that come in their place live longer.
+            gone = np.bincount(groups.codes[is_effective & (signs < 0)], minlength=groups.count)
+            kept = np.maximum(before - gone, 0)
+        return Changes(is_effective, _last(order, codes, signs, ended - kept), _first(owners, known, before - kept))
 
     def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
         """Return the stored rows that equal a retracted row of the batch: the group and the number of each."""
         sought = np.unique(groups.codes[signs < 0])
         if self._by_row is None:
-            self._by_row = HashIndex()
-            found = self.all()
-            if found is not None:
-                self._by_row.add(row_hashes(found[0], range(len(found[0].columns))), found[1])
+            self._by_row = HashIndex(self.room)
+            for stored, numbers in self.parts():
+                self._by_row.add(row_hashes(stored, range(self._width)), numbers)
         rows = firsts.take(sought)
-        places, numbers = self._store.there(*self._by_row.find(row_hashes(rows, range(len(rows.columns)))).all())
+        places, numbers = self.there(*self._by_row.find(row_hashes(rows, range(self._width))).all())
         if len(places):
             is_same = are_equal(rows.take(places), self.take(numbers))
             places, numbers = places[is_same], numbers[is_same]
@@ -132,36 +219,76 @@ class LiveRows:
     def apply(self, batch: ColumnBatch, hashes: Hashes, changes: Changes, matches: Array) -> None:
         """Change the rows, given the hashes of the keys of the batch and how many others each of its rows matches."""
         if len(changes.removed):
-            self._unsaved.append(_signed(self.take(changes.removed), -1))
+            self._unsaved.append(self._signed(changes.removed, -1))
             self._store.remove(changes.removed)
         added = replace(batch.take(changes.added), kinds=None)
         if added.length:
-            self._append(added, hashes[changes.added], matches[changes.added])
+            count, ids = added.length, self._ids(added.length)
+            self._append(added, hashes[changes.added], matches[changes.added], np.full(count, self._now_ms()), ids)
         if self._store.is_sparse:
-            numbers = self._store.compact()
-            for index in filter(None, (self._by_key, self._by_row)):
-                index.renumber(numbers)
+            self._compact()
 
-    def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array) -> None:
-        numbers = self._store.append(rows, matches=matches)
+    def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array, written: Array, ids: Array) -> None:
+        numbers = self._store.append(rows, matches=matches, written=written, ids=ids)
         if self._by_row is not None:
-            self._by_row.add(row_hashes(rows, range(len(rows.columns))), numbers)
+            self._by_row.add(row_hashes(rows, range(self._width)), numbers)
         is_null = rows.has_null(self._keys)
         self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
-        self._unsaved.append(_signed(rows, 1))
+        self._unsaved.append(self._signed(numbers, 1, rows))
+
+    def touch(self, numbers: Array) -> None:
+        """Note that the numbers of matches of rows have changed, which counts as a write."""
+        if self._values:
+            self._store.values["written"][numbers] = self._now_ms()
+            self._touched.append(numbers)
+
+    def _compact(self) -> None:
+        numbers = self._store.compact()
+        self._touched = [left[left >= 0] for left in (numbers[part] for part in self._touched)]
+        for index in filter(None, (self._by_key, self._by_row)):
+            index.renumber(numbers)
+
+    # --- versions ------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write what has changed since the last version."""
-        self._log.save(self._unsaved, self._store.left, self._saved_form)
+        """Write what has changed since the last version, and forget expired rows from time to time."""
+        if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
+            self._clean()
+        if self._touched:
+            touched = distinct(np.concatenate(self._touched))
+            touched = touched[self._store.is_there[touched]]
+            self._touched = []
+            if len(touched):
+                self._unsaved.append(self._signed(touched, 1))
+        everything = (self._signed(numbers, 1) for numbers in self._store.parts())
+        self._log.save(self._unsaved, self._store.left, lambda: everything)
         self._unsaved.clear()
+        self.room.leave_memory()
 
-    def _saved_form(self) -> list[ColumnBatch]:
-        found = self.all()
-        return [] if found is None else [_signed(found[0], 1)]
+    def _clean(self) -> None:
+        numbers = self._store.numbers()
+        expired = numbers[~self._are_live(numbers)]
+        self._store.remove(expired)
+        self._log.is_outdated |= len(expired) > 0
+        self._cleaned_ms = self._now_ms()
+        if self._store.is_sparse:
+            self._compact()
+
+    def _signed(self, numbers: Array, sign: int, rows: ColumnBatch | None = None) -> ColumnBatch:
+        """Return what the log has of rows that come (1) or go (-1); `rows` if they are at hand."""
+        rows = self.take(numbers) if rows is None else rows
+        values = [
+            pa.array(self._store.values[name][numbers]) if is_kept else pa.nulls(rows.length)
+            for name, is_kept in self._values.items()
+        ]
+        return rows.with_columns([*rows.columns, *values, pa.array(np.full(rows.length, sign, np.int8))])
 
 
-def _signed(rows: ColumnBatch, sign: int) -> ColumnBatch:
-    return ColumnBatch((*rows.columns, pa.array(np.full(rows.length, sign, np.int8))), rows.length)
+def _numbers(column: pa.Array, default: int) -> Array:
+    if pa.types.is_null(column.type):
+        return np.full(len(column), default, np.int64)
+    numbers: Array = column.to_numpy()
+    return numbers
 
 
 def _last(order: Array, codes: Array, signs: Array, numbers: Array) -> Array:

@@ -12,9 +12,9 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.segments import bisect_right, ranges
+from firesteel.columns.runs.room import Room, room_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class PlacedRows:
         """Return the rows by key and place."""
         return self.take(np.lexsort((self.places, self.numbers)))
 
+    def settled(self, room: Room) -> PlacedRows:
+        """Return the rows where there is room for them."""
+        return PlacedRows(room.rows(self.rows), *room.arrays(self.numbers, self.places, self.times))
+
 
 def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
     """Concatenate at least one part."""
@@ -64,6 +68,7 @@ class PastRows:
     def __init__(self, keys: tuple[int, ...], kept: int, context: KernelContext) -> None:
         self._keys = keys
         self._kept = kept
+        self._room = room_of(context)
         self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
         self._log = SavedRows(context.table("past rows"), self._keys, context.max_parallelism)
         self._ended_log = SavedRows(context.table("ended keys"), self._keys, context.max_parallelism)
@@ -101,7 +106,7 @@ class PastRows:
         np.maximum.at(self._expired, numbers[:-1][is_pause], places[:-1][is_pause])
 
     def _forget(self) -> None:
-        self._numbers = KeyNumbers()
+        self._numbers = KeyNumbers(self._room.spill)
         self._runs: list[PlacedRows] = []
         self._unsaved: list[tuple[PlacedRows, int]] = []  # with the time of their writing
         self._cleaned_ms = self._now_ms() if self._ttl_ms else 0
@@ -119,11 +124,6 @@ class PastRows:
             self._written = np.concatenate([self._written, more])
             self._lasts = np.concatenate([self._lasts, more + MIN_WATERMARK])
         return numbers
-
-    @property
-    def has_rows(self) -> bool:
-        """Return whether there are rows."""
-        return bool(self._runs)
 
     def counts(self, numbers: Array) -> Array:
         """Return how many rows keys have had."""
@@ -174,10 +174,17 @@ class PastRows:
         self._unsaved.append((kept, now_ms))
         self._push(kept)
 
+    def add_former(self, rows: ColumnBatch, times: Array, written: Array) -> None:
+        """Add one row of each of some keys that have none, which an earlier release kept in another form."""
+        numbers = self.find(rows, self._keys)
+        self.add(PlacedRows(rows, numbers, np.ones(rows.length, np.int64), times), written)
+        self._log.is_outdated = True  # As it does not tell when these rows were written.
+
     def _push(self, added: PlacedRows) -> None:
-        self._runs.append(added.sorted())
-        if len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
-            self._push(self._left(concat_placed([self._runs.pop(-2), self._runs.pop()])))
+        if self._runs and self._room.should_merge(self._runs[-1].rows, added.rows):
+            self._push(self._left(concat_placed([self._runs.pop(), added])))
+        else:
+            self._runs.append(added.sorted().settled(self._room))
 
     def _left(self, rows: PlacedRows) -> PlacedRows:
         is_kept = rows.places > self._first(rows.numbers)
@@ -199,12 +206,13 @@ class PastRows:
         if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
+        self._room.leave_memory()
 
     def _left_unsaved(self) -> Iterator[tuple[PlacedRows, int]]:
         return ((self._left(rows), written_ms) for rows, written_ms in self._unsaved)
 
-    def _all(self) -> list[ColumnBatch]:
-        return [_saved_form(left, self._written[left.numbers]) for left in map(self._left, self._runs)]
+    def _all(self) -> Iterator[ColumnBatch]:
+        return (_saved_form(left, self._written[left.numbers]) for left in map(self._left, self._runs))
 
     def _clean(self) -> None:
         parts = [(rows, self._written[rows.numbers]) for rows in map(self._left, self._runs)]

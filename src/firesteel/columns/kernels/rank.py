@@ -117,7 +117,7 @@ class RankFactory:
         """Return the kernel."""
         if self.window_end is not None:
             return WindowRank(self)
-        return TopRows(self, Rank(self)) if self.strategy is RankStrategy.APPEND_FAST else Rank(self)
+        return TopRows(self) if self.strategy is RankStrategy.APPEND_FAST else Rank(self)
 
 
 class Rank(Kernel):
@@ -139,11 +139,6 @@ class Rank(Kernel):
         if not self._becomes_long:
             for key, rows in self._long.give_back().items():
                 self._table.put(key, rows)
-
-    @property
-    def has_rows(self) -> bool:
-        """Return whether there are rows."""
-        return bool(self._table.data) or bool(self._long.by_key)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Insert or remove the rows and emit the changes."""

@@ -10,10 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-
-_MAX_ROWS = 1 << 22
-_MAX_BYTES = 1 << 29
-"""Limits of a run. Arrow's strings have 32-bit offsets, so a column must stay below 2 GiB."""
+from firesteel.columns.runs.room import Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +35,7 @@ class RowIndex:
     """
 
     def __init__(self) -> None:
+        self._room = Room()
         self._runs: list[Run] = []
         self._waiting: list[tuple[ColumnBatch, Hashes]] = []
 
@@ -49,14 +47,27 @@ class RowIndex:
     def runs(self) -> Sequence[Run]:
         """Return the runs, oldest rows first."""
         waiting, self._waiting = self._waiting, []
-        for parts in _limited(waiting):
+        for parts in self._limited(waiting):
             hashes = np.concatenate([part[1] for part in parts])
             # Stable: rows of equal hashes stay in the order in which they came.
             order = np.argsort(hashes, kind="stable")
             self._runs.append(Run(concat([part[0] for part in parts]), hashes[order], order))
-            while len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
+            while len(self._runs) > 1 and self._room.should_merge(self._runs[-2].rows, self._runs[-1].rows):
                 self._runs[-2:] = [_merged(*self._runs[-2:])]
         return self._runs
+
+    def _limited(self, waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[ColumnBatch, Hashes]]]:
+        """Yield batches in groups that fit into one run."""
+        group: list[tuple[ColumnBatch, Hashes]] = []
+        rows = size = 0
+        for part in waiting:
+            rows, size = rows + part[0].length, size + part[0].nbytes
+            if group and not self._room.may_merge(rows, size):
+                yield group
+                group, rows, size = [], part[0].length, part[0].nbytes
+            group.append(part)
+        if group:
+            yield group
 
 
 def pairs(run: Run, hashes: Hashes, limit: int) -> Iterator[tuple[Array, Array]]:
@@ -77,30 +88,6 @@ def pairs(run: Run, hashes: Hashes, limit: int) -> Iterator[tuple[Array, Array]]
         positions = np.searchsorted(ends, numbers, "right")
         # `ends` counts pairs up to each hash, so the distance to it is the distance from the last row with that hash.
         yield positions, run.order[last[positions] - (ends[positions] - numbers)]
-
-
-def _limited(waiting: list[tuple[ColumnBatch, Hashes]]) -> Iterator[list[tuple[ColumnBatch, Hashes]]]:
-    """Yield batches in groups that fit into one run."""
-    group: list[tuple[ColumnBatch, Hashes]] = []
-    rows = size = 0
-    for part in waiting:
-        rows, size = rows + part[0].length, size + part[0].nbytes
-        if group and (rows > _MAX_ROWS or size > _MAX_BYTES):
-            yield group
-            group, rows, size = [], part[0].length, part[0].nbytes
-        group.append(part)
-    if group:
-        yield group
-
-
-def should_merge(older: ColumnBatch, newer: ColumnBatch) -> bool:
-    """Return whether the last two runs of rows are to become one.
-
-    Merging runs of similar size only keeps the times that a row is copied logarithmic.
-    """
-    if older.length > 2 * newer.length or older.length + newer.length > _MAX_ROWS:
-        return False
-    return older.nbytes + newer.nbytes <= _MAX_BYTES
 
 
 def _merged(older: Run, newer: Run) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
@@ -23,8 +25,9 @@ class RowLog:
     def __init__(self, table: StateTable) -> None:
         self._table = table
         self._lengths: dict[int, dict[int, list[int]]] = {}
-        for (group, bucket, _), rows in sorted(table.data.items(), key=lambda item: item[0]):
-            self._segments(bucket, group).append(rows.length)
+        lengths = ((entry, rows.length) for entry, rows in table.data.items())
+        for (group, bucket, _), length in sorted(lengths):
+            self._segments(bucket, group).append(length)
 
     def buckets(self) -> list[int]:
         """Return the buckets that have rows."""
@@ -34,9 +37,13 @@ class RowLog:
         """Return the key groups that have rows in a bucket."""
         return set(self._lengths.get(bucket, ()))
 
-    def rows(self, bucket: int = 0) -> list[ColumnBatch]:
-        """Return the rows of a bucket."""
-        return [self._table.data[entry] for entry in self._entries(bucket)]
+    def length(self, bucket: int = 0) -> int:
+        """Return the number of rows of a bucket."""
+        return sum(map(sum, self._lengths.get(bucket, {}).values()))
+
+    def rows(self, bucket: int = 0) -> Iterator[ColumnBatch]:
+        """Yield the rows of a bucket, in parts."""
+        return map(self._table.data.__getitem__, self._entries(bucket))
 
     def append(self, rows: ColumnBatch, groups: Array, bucket: int = 0) -> None:
         """Add rows, each with its key group."""

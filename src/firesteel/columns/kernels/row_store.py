@@ -5,11 +5,14 @@ Why: `docs/decisions/0056-rows-that-come-and-go-on-columns.md`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.row_index import should_merge
+from firesteel.columns.runs.room import Room
 
 LEAST = 10_000
 """Number of deleted rows up to which the store is not compacted."""
@@ -19,6 +22,7 @@ class RowStore:
     """Rows by number, each with some values.
 
     Args:
+        room: Holds the rows.
         **kinds: The name and numpy type of each value.
 
     Attributes:
@@ -28,7 +32,8 @@ class RowStore:
         left: The number of rows without deleted ones.
     """
 
-    def __init__(self, **kinds: type) -> None:
+    def __init__(self, room: Room, **kinds: type) -> None:
+        self._room = room
         self._parts: list[ColumnBatch] = []
         self.is_there = np.zeros(0, bool)
         self.values: dict[str, Array] = {name: np.zeros(0, kind) for name, kind in kinds.items()}
@@ -48,10 +53,13 @@ class RowStore:
         for name, part in values.items():
             self.values[name][start:stop] = part
         self.length, self.left = stop, self.left + rows.length
-        self._parts.append(rows)
-        while len(self._parts) > 1 and should_merge(*self._parts[-2:]):
-            self._parts[-2:] = [concat(self._parts[-2:])]
+        self._push(rows)
         return np.arange(start, stop)
+
+    def _push(self, rows: ColumnBatch) -> None:
+        while self._parts and self._room.should_merge(self._parts[-1], rows):
+            rows = concat([self._parts.pop(), rows])
+        self._parts.append(self._room.rows(rows))
 
     def remove(self, numbers: Array) -> None:
         """Delete rows, given by number; none may have been deleted before."""
@@ -61,6 +69,15 @@ class RowStore:
     def numbers(self) -> Array:
         """Return the numbers of the rows, without deleted ones, in ascending order."""
         return np.flatnonzero(self.is_there[: self.length])
+
+    def parts(self) -> Iterator[Array]:
+        """Yield the numbers of all rows, without deleted ones, part by part."""
+        start = 0
+        for part in self._parts:
+            left = start + np.flatnonzero(self.is_there[start : start + part.length])
+            if len(left):
+                yield left
+            start += part.length
 
     def there(self, places: Array, numbers: Array) -> tuple[Array, Array]:
         """Return the pairs of a place and a row number, without those of deleted rows."""
@@ -79,11 +96,17 @@ class RowStore:
         order = np.argsort(owners, kind="stable")
         cuts = np.searchsorted(owners[order], np.arange(len(parts) + 1))
         taken = [
-            part.take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place]) for place, part in enumerate(parts)
+            parts[place].take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place])
+            for place in np.flatnonzero(np.diff(cuts)).tolist() or [0]
         ]
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
         return concat(taken).take(back)
+
+    def with_values(self, numbers: Array, *names: str) -> ColumnBatch:
+        """Return rows by number, with some of their values as further columns."""
+        rows = self.take(numbers)
+        return rows.with_columns([*rows.columns, *(pa.array(self.values[name][numbers]) for name in names)])
 
     @property
     def is_sparse(self) -> bool:
@@ -95,7 +118,12 @@ class RowStore:
         kept = self.numbers()
         numbers = np.full(self.length, -1)
         numbers[kept] = np.arange(len(kept))
-        self._parts = [self.take(kept)] if len(kept) else []
+        parts, self._parts, start = self._parts, [], 0
+        for part in parts:
+            left = np.flatnonzero(self.is_there[start : start + part.length])
+            if len(left):
+                self._push(part if len(left) == part.length else part.take(left))
+            start += part.length
         self.is_there = np.ones(len(kept), bool)
         self.values = {name: part[kept] for name, part in self.values.items()}
         self.length = self.left = len(kept)

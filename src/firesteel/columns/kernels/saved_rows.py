@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.row_log import RowLog
@@ -30,11 +33,11 @@ class SavedRows:
         self._log = RowLog(table)
         self._keys = keys
         self._max_parallelism = max_parallelism
-        self._length = sum(rows.length for rows in self.rows())
+        self._length = self._log.length()
         self.is_outdated = False
 
-    def rows(self) -> list[ColumnBatch]:
-        """Return all rows; those of a key in the order in which they were added."""
+    def rows(self) -> Iterator[ColumnBatch]:
+        """Yield all rows, in parts; those of a key in the order in which they were added."""
         return self._log.rows()
 
     def groups(self) -> set[int]:
@@ -47,7 +50,7 @@ class SavedRows:
             self._log.append(rows, key_groups(rows, self._keys, self._max_parallelism))
             self._length += rows.length
 
-    def save(self, added: Sequence[ColumnBatch], left: int, all_rows: Callable[[], Sequence[ColumnBatch]]) -> bool:
+    def save(self, added: Iterable[ColumnBatch], left: int, all_rows: Callable[[], Iterable[ColumnBatch]]) -> bool:
         """Add rows, or write the log anew; return whether it was written anew.
 
         Args:
@@ -63,6 +66,14 @@ class SavedRows:
         for rows in added:
             self.add(rows)
         return is_new
+
+
+def latest(ids: Array, groups: Array) -> Array:
+    """Return the places of the last entry of each id in a key group, in the order of the log."""
+    order = np.lexsort((np.arange(len(ids)), ids, groups))
+    is_last = np.append((np.diff(groups[order]) != 0) | (np.diff(ids[order]) != 0), True)
+    found: Array = np.sort(order[is_last[: len(order)]])
+    return found
 
 
 def refuse_former(context: KernelContext, *names: str) -> None:

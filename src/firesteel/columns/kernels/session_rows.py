@@ -24,13 +24,13 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.row_index import should_merge
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows, refuse_former
 from firesteel.columns.kernels.segments import bisect_right, ranges
 from firesteel.columns.kernels.session_spans import Ended, Merge, Spans, concat_spans, in_order, session_codes
 from firesteel.columns.kernels.time_queue import TimeQueue
 from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.runs.room import room_of
 
 
 class SessionRows:
@@ -49,11 +49,12 @@ class SessionRows:
         self._gap, self._clock = window.size, window.clock
         self._keys, self._groups = keys, context.max_parallelism
         self._merge = merge
-        self._numbers = KeyNumbers()
         self._passed = np.zeros(0, np.int64)  # by key: the last row of the sessions that have ended
         self._least = np.zeros(0, np.int64)  # by key: the first row that waits and is not after that one
         self._runs: list[Spans] = []
-        self._queue = TimeQueue()
+        self._room = room_of(context)
+        self._numbers = KeyNumbers(self._room.spill)
+        self._queue = TimeQueue(self._room)
         self._gone = self._arrived = 0
         refuse_former(context, "sessions", "windows")
         self._log = SavedRows(context.table("session rows"), keys, context.max_parallelism)
@@ -118,8 +119,9 @@ class SessionRows:
         np.minimum.at(self._least, run.numbers[before], run.starts[before])
         self._enqueue(run)
         self._runs.append(run)
-        while len(self._runs) > 1 and should_merge(self._runs[-2].rows, self._runs[-1].rows):
+        while len(self._runs) > 1 and self._room.should_merge(self._runs[-2].rows, self._runs[-1].rows):
             self._runs.append(self._sorted(concat_spans([self._runs.pop(-2), self._runs.pop()])))
+        self._runs[-1] = replace(self._runs[-1], rows=self._room.rows(self._runs[-1].rows))
         return run
 
     def _sorted(self, spans: Spans) -> Spans:
@@ -248,7 +250,7 @@ class SessionRows:
         kept = np.unique(np.concatenate([run.numbers for run in runs]))
         self._numbers.keep(kept)
         self._passed, self._least = np.full(len(kept), MIN_WATERMARK), np.full(len(kept), MAX_WATERMARK)
-        self._runs, self._queue, self._gone = [], TimeQueue(), 0
+        self._runs, self._queue, self._gone = [], TimeQueue(self._room), 0
         self._unsaved, self._log.is_outdated = [], True
         for run in runs:
             self._push(run.numbered(np.searchsorted(kept, run.numbers)))
@@ -264,6 +266,7 @@ class SessionRows:
         for ends in self._unsaved_ends:
             self._ends.append(ends, key_groups(ends, range(len(self._keys)), self._groups))
         self._unsaved, self._unsaved_ends, self._saved = [], [], self._arrived
+        self._room.leave_memory()
 
     def _saved_form(self, parts: Sequence[Spans]) -> list[ColumnBatch]:
         return [_in_columns(spans.take(np.flatnonzero(self._is_waiting(spans)))) for spans in parts]

@@ -5,42 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import row_hashes
-from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, StateTable
-from firesteel.columns.kernels.chosen import ChosenKernel
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, PlannedKernel, StateTable
 from firesteel.columns.kernels.column_joins import PairMatcher
+from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.live_rows import are_equal
 from firesteel.columns.kernels.row_store import LEAST, RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.time_joins import TemporalJoin, TemporalPlan
 from firesteel.columns.kernels.timed_index import TimedIndex
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
+from firesteel.columns.runs.room import room_of
 
 _WAITING, _VERSIONS = "waiting rows", "version rows"
 
 
 @dataclass(frozen=True)
-class TemporalJoinFactory(TemporalPlan):
-    """Plan that joins each left row with the version of the right side that was valid at its time."""
+class TemporalJoinFactory:
+    """Plan that joins each left row with the version of the right side that was valid at its time.
+
+    Attributes:
+        right_time: Index of the right rowtime column.
+    """
+
+    join: JoinPlan
+    left_time: int
+    right_time: int
 
     def make(self) -> Kernel:
         """Return the kernel."""
-        return ChosenTemporalJoin(self)
-
-
-class ChosenTemporalJoin(ChosenKernel[TemporalJoinFactory]):
-    """A join by whole batches; row by row if state is on disk, unless the restored one is columns."""
-
-    def _choose(self, context: KernelContext) -> Kernel:
-        has_columns = any(context.table(name).data for name in (_WAITING, _VERSIONS))
-        goes_by_rows = context.is_state_on_disk and not has_columns
-        return TemporalJoin(self._plan) if goes_by_rows else ColumnTemporalJoin(self._plan)
+        return TemporalJoin(self)
 
 
 class _Versions:
@@ -56,7 +54,8 @@ class _Versions:
     def __init__(self, keys: tuple[int, ...], context: KernelContext) -> None:
         self._keys = keys
         self._log = SavedRows(context.table(_VERSIONS), keys, context.max_parallelism)
-        self._store, self._index = RowStore(times=np.int64, ends=bool), TimedIndex()
+        self._room = room_of(context)
+        self._store, self._index = RowStore(self._room, times=np.int64, ends=bool), TimedIndex(self._room)
         self._kept = 0
         self._unsaved: list[Array] = []
         for rows in self._log.rows():
@@ -99,25 +98,20 @@ class _Versions:
 
     def flush(self) -> None:
         """Write what has changed since the last version."""
-        unsaved = [rows for part in self._unsaved for rows in self._saved_form(part)]
-        self._log.save(unsaved, self._store.left, lambda: self._saved_form(self._store.numbers()))
+        unsaved = [self._saved_form(part) for part in self._unsaved if len(part)]
+        self._log.save(unsaved, self._store.left, lambda: map(self._saved_form, self._store.parts()))
         self._unsaved = []
+        self._room.leave_memory()
 
-    def _saved_form(self, numbers: Array) -> list[ColumnBatch]:
-        if not len(numbers):
-            return []
-        rows, values = self._store.take(numbers), self._store.values
-        return [rows.with_columns([*rows.columns, *(pa.array(values[name][numbers]) for name in ("times", "ends"))])]
+    def _saved_form(self, numbers: Array) -> ColumnBatch:
+        return self._store.with_values(numbers, "times", "ends")
 
 
-class ColumnTemporalJoin(Kernel):
+class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
     """Buffers left rows until the watermark, then joins them in the order of their times.
 
     State: the left rows that wait, and the versions of the right side.
     """
-
-    def __init__(self, plan: TemporalPlan) -> None:
-        self._plan = plan
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition and open the state."""
@@ -130,7 +124,7 @@ class ColumnTemporalJoin(Kernel):
             self._take_former(index, context.table(name))
 
     def _take_former(self, index: int, table: StateTable) -> None:
-        """Take over the rows that `TemporalJoin` stored, as former releases did."""
+        """Take over rows in the form of former releases: `(time, arrival, kind, row)` by key."""
         found = sorted((entry for entries in table.data.values() for entry in entries), key=lambda entry: entry[1])
         if found:
             kinds = np.array([kind for _, _, kind, _ in found], np.int8)

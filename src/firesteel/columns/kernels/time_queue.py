@@ -8,7 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.row_index import should_merge
+from firesteel.columns.runs.room import Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,16 @@ def concat_timed(parts: list[TimedRows]) -> TimedRows:
 class TimeQueue:
     """Rows in a few runs sorted by time, which are merged when they have similar sizes.
 
+    Args:
+        room: Holds the runs.
+
     Attributes:
         runs: The runs.
         arrived: The number of rows so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room) -> None:
+        self._room = room
         self.runs: list[TimedRows] = []
         self.arrived = 0
 
@@ -57,9 +61,10 @@ class TimeQueue:
         """Add rows that have their arrival numbers."""
         if (np.diff(added.times) < 0).any():
             added = added.take(np.argsort(added.times, kind="stable"))
-        self.runs.append(added)
-        if len(self.runs) > 1 and should_merge(self.runs[-2].rows, self.runs[-1].rows):
-            self.push(concat_timed([self.runs.pop(-2), self.runs.pop()]))
+        if self.runs and self._room.should_merge(self.runs[-1].rows, added.rows):
+            self.push(concat_timed([self.runs.pop(), added]))
+        else:
+            self.runs.append(TimedRows(self._room.rows(added.rows), *self._room.arrays(added.times, added.arrivals)))
 
     def next(self) -> int | None:
         """Return the earliest time, or None."""

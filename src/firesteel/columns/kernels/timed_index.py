@@ -11,8 +11,11 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.found_rows import FoundIn, FoundRows
 from firesteel.columns.kernels.segments import bisect_right, ends_of_segments, segments_of
+from firesteel.columns.runs.room import Room
 
 _NEVER = -(2**63)
+_ROW_BYTES = 32
+"""What a row takes in a run."""
 
 
 class _Run(NamedTuple):
@@ -33,9 +36,14 @@ class _Run(NamedTuple):
 
 
 class TimedIndex:
-    """Numbers of rows by hash and time, as a few sorted runs that are merged when they have similar sizes."""
+    """Numbers of rows by hash and time, as a few sorted runs that are merged when they have similar sizes.
 
-    def __init__(self) -> None:
+    Args:
+        room: Holds the runs.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
         self._runs: list[_Run] = []
 
     def add(self, hashes: Hashes, times: Array, numbers: Array) -> None:
@@ -44,9 +52,13 @@ class TimedIndex:
             return
         order = np.lexsort((times, hashes))  # stable, so numbers stay ascending
         added = _run(hashes[order], times[order], numbers[order])
-        while self._runs and len(self._runs[-1].hashes) <= 2 * len(added.hashes):
+        while self._runs and self._should_merge(len(self._runs[-1].hashes), len(added.hashes)):
             added = _merged(self._runs.pop(), added)
-        self._runs.append(added)
+        self._runs.append(_Run(*self._room.arrays(*added)))
+
+    def _should_merge(self, older: int, newer: int) -> bool:
+        rows = older + newer
+        return older <= 2 * newer and self._room.may_merge(rows, rows * _ROW_BYTES)
 
     def find(self, hashes: Hashes, low: Array, high: Array) -> FoundRows:
         """Return the rows with given hashes and times from `low` to `high`, in the order of their times."""
@@ -88,7 +100,8 @@ class TimedIndex:
         for run in self._runs:
             new = numbers[run.numbers]
             is_left = new >= 0
-            changed.append(_run(run.hashes[is_left], run.times[is_left], new[is_left]))
+            left = _run(run.hashes[is_left], run.times[is_left], new[is_left])
+            changed.append(_Run(*self._room.arrays(*left)))
         self._runs = [run for run in changed if len(run.hashes)]
 
     def all(self) -> tuple[Hashes, Array, Array]:

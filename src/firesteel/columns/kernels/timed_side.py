@@ -13,9 +13,10 @@ from firesteel.columns.hashing import Hashes, groups_of, row_hashes
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.row_store import RowStore
-from firesteel.columns.kernels.saved_rows import SavedRows
+from firesteel.columns.kernels.saved_rows import SavedRows, latest
 from firesteel.columns.kernels.time_queue import TimeQueue
 from firesteel.columns.kernels.timed_index import TimedIndex
+from firesteel.columns.runs.room import room_of
 
 _ADDED = 3
 """Number of columns behind those of a row in the log: its time, its id, and whether it has matched."""
@@ -37,15 +38,16 @@ class TimedSide:
         self._keys, self._max_parallelism = keys, context.max_parallelism
         self._log = SavedRows(context.table(f"{name} rows"), keys, context.max_parallelism)
         self._passed = context.table(f"{name} passed")
-        self._store = RowStore(times=np.int64, ids=np.int64, marks=bool)
-        self._index, self._queue = TimedIndex(), TimeQueue()
+        self._room = room_of(context)
+        self._store = RowStore(self._room, times=np.int64, ids=np.int64, marks=bool)
+        self._index, self._queue = TimedIndex(self._room), TimeQueue(self._room)
         self._changed: list[Array] = []
         self._next_id = 0
         self._past: int | None = None
         self._restore()
 
     def _restore(self) -> None:
-        parts = self._log.rows()
+        parts = list(self._log.rows())
         if not parts:
             return
         rows = concat(parts)
@@ -53,12 +55,11 @@ class TimedSide:
         rows = rows.with_columns(rows.columns[:-_ADDED])
         hashes = row_hashes(rows, self._keys)
         groups = groups_of(hashes, self._max_parallelism)
-        order = np.lexsort((np.arange(len(ids)), ids, groups))
-        is_last = np.append((np.diff(groups[order]) != 0) | (np.diff(ids[order]) != 0), True)
+        last = latest(ids, groups)
         past = np.full(self._max_parallelism, MIN_WATERMARK)
         for (group,), until in self._passed.data.items():
             past[group] = until
-        left = np.sort(order[is_last & (times[order] > past[groups[order]])])
+        left = last[times[last] > past[groups[last]]]
         self._add(rows.take(left), times[left], marks[left].astype(bool), hashes[left], ids[left])
         self._next_id = int(ids.max()) + 1
 
@@ -116,7 +117,7 @@ class TimedSide:
         numbers = self._store.compact()
         self._index.renumber(numbers)
         self._changed = [left[left >= 0] for left in (numbers[part] for part in self._changed)]
-        self._queue = TimeQueue()
+        self._queue = TimeQueue(self._room)
         kept = self._store.numbers()
         self._enqueue(kept, self._store.values["times"][kept])
 
@@ -128,15 +129,10 @@ class TimedSide:
             self._past = None
         changed = np.unique(np.concatenate(self._changed)) if self._changed else np.zeros(0, np.int64)
         self._changed = []
-        self._log.save(
-            self._saved_form(changed[self._store.is_there[changed]]),
-            self._store.left,
-            lambda: self._saved_form(self._store.numbers()),
-        )
+        changed = changed[self._store.is_there[changed]]
+        saved = [self._saved_form(changed)] if len(changed) else []
+        self._log.save(saved, self._store.left, lambda: map(self._saved_form, self._store.parts()))
+        self._room.leave_memory()
 
-    def _saved_form(self, numbers: Array) -> list[ColumnBatch]:
-        if not len(numbers):
-            return []
-        rows, values = self._store.take(numbers), self._store.values
-        added = [pa.array(values[name][numbers]) for name in ("times", "ids", "marks")]
-        return [rows.with_columns([*rows.columns, *added])]
+    def _saved_form(self, numbers: Array) -> ColumnBatch:
+        return self._store.with_values(numbers, "times", "ids", "marks")

@@ -11,16 +11,18 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.best_rows import BestRows, Ranking
 from firesteel.columns.kernels.changes import replacements
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.segments import ranges
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of
+from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
-    from firesteel.columns.kernels.rank import Rank, RankFactory
+    from firesteel.columns.kernels.rank import RankFactory
 
 _AT_ONCE = 1 << 18
 """Number of changed ranks that are emitted together, about."""
@@ -29,27 +31,25 @@ _AT_ONCE = 1 << 18
 class TopRows(Kernel):
     """Keeps the best rows of each partition, and emits how the ranks from `start` to `end` change.
 
-    State: the rows as columns, or those of `by_rows` if state is on disk. A restored job goes on with what there is.
+    State: the rows as columns.
     """
 
-    def __init__(self, plan: RankFactory, by_rows: Rank) -> None:
+    def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
-        self._by_rows = by_rows
 
     def open(self, context: KernelContext) -> None:
         """Open the state."""
         super().open(context)
         plan = self._plan
-        self._by_rows.open(context)
         self._best = BestRows(plan.partition, plan.order, plan.end, context)
-        self._goes_by_rows = self._by_rows.has_rows or (context.is_state_on_disk and not self._best.has_rows)
+        types = [arrow_type(kind) for kind in plan.types]
+        for kept, written in taken_values(context, "rows"):
+            rows = batch_of([row for rows in kept for row in rows], types)
+            self._best.add_former(rows, np.repeat(written, list(map(len, kept))))
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit what the rows change, in their order."""
         if not batch.length:
-            return
-        if self._goes_by_rows:
-            self._by_rows.process(index, batch)
             return
         plan = self._plan
         changes = _Changes(self._best.add(batch), plan.end)

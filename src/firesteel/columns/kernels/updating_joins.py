@@ -12,9 +12,8 @@ from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernel import KernelContext, PlannedKernel
 from firesteel.columns.kernels.column_joins import PairMatcher
 from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.join_state import CHANGES
+from firesteel.columns.kernels.join_state import CHANGES, take_former
 from firesteel.columns.kernels.live_rows import LiveRows, parts_of
-from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import count_on
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
@@ -31,7 +30,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     An outer join counts the matches of each row: it emits a row padded with NULLs while there are none. So does a semi
     join for its left rows, see `UpdatingSemiJoin`.
 
-    State: the rows of both sides, see `LiveRows`. The matches are counted anew when a job is restored.
+    State: the rows of both sides, see `LiveRows`. Unless rows expire, matches are counted anew when a job is restored.
     """
 
     def open(self, context: KernelContext) -> None:
@@ -40,18 +39,19 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         plan = self._plan
         self._outer = (True, False) if plan.is_semi else plan.outer
         self._matcher = PairMatcher(plan, context)
-        self._sides = tuple(
-            LiveRows(keys, SavedRows(context.table(name), keys, context.max_parallelism))
-            for name, keys in zip(CHANGES, plan.keys, strict=True)
+        left, right = ttls = plan.ttls_ms(context)
+        self._sides = (
+            LiveRows(plan.keys[0], len(plan.left_types), context, CHANGES[0], ttls, self._outer[0]),
+            LiveRows(plan.keys[1], len(plan.right_types), context, CHANGES[1], (right, left), self._outer[1]),
         )
+        have_matches = take_former(plan, context, self._sides)
         for index in np.flatnonzero(self._outer).tolist():
-            self._count_matches(index)
+            if not (have_matches and self._sides[index].has_matches):
+                self._count_matches(index)
 
     def _count_matches(self, index: int) -> None:
         side = self._sides[index]
-        found = side.all()
-        if found is not None:
-            rows, numbers = found
+        for rows, numbers in side.parts():
             hashes = self._matcher.hashes(index, rows)
             found_others = self._sides[1 - index].find(hashes)
             for start, stop in parts_of(found_others.counts, PAIRS):
@@ -70,7 +70,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch, none of which matches another one, with those of the other side."""
         side = self._sides[index]
-        if not self._outer[index]:
+        if not (self._outer[index] or self._plan.null_aware):
             # Rows with NULL in their key match nothing, so they would only fill the state.
             batch = batch.filter(~self._matcher.has_null_key(index, batch))
         changes = side.changes(batch)
@@ -145,4 +145,5 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     def _recount(self, index: int, numbers: Array, goes: Array) -> tuple[Array, Array]:
         """Count the matches of the other rows of pairs; return which pairs are a first match or end a last one."""
         after = count_on(self._sides[1 - index].matches, numbers, np.where(goes, -1, 1))
+        self._sides[1 - index].touch(numbers)
         return (after == 1) & ~goes, (after == 0) & goes

@@ -9,7 +9,6 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.key_counts import KeyCounts
 from firesteel.columns.kernels.live_rows import parts_of
 from firesteel.columns.kernels.updating_joins import PAIRS, UpdatingJoin
@@ -31,13 +30,26 @@ class UpdatingSemiJoin(UpdatingJoin):
 
     def _emit_left(self, rows: ColumnBatch, matches: Array) -> None:
         """Emit the left rows that have, or have no, matches."""
-        shown = rows.filter((matches > 0) == (self._plan.kind == "SEMI"))
+        shown = rows.filter(self._are_shown(rows, matches))
         if shown.length:
             self.context.emit(shown)
 
+    def _are_shown(self, rows: ColumnBatch, matches: Array) -> Array:
+        """Return which left rows are in the result."""
+        found: Array = (matches > 0) == (self._plan.kind == "SEMI")
+        return found
+
+    def _matches_of(self, rows: ColumnBatch, numbers: Array) -> Array:
+        """Return how many matches stored left rows have."""
+        return self._sides[0].matches[numbers]
+
     def _turn(self, rows: ColumnBatch, has_match: Array) -> None:
         """Emit stored left rows that have got their first match, or have lost their last one."""
-        kinds = np.where(has_match == (self._plan.kind == "SEMI"), INSERT, DELETE).astype(np.int8)
+        self._emit_turned(rows, has_match == (self._plan.kind == "SEMI"))
+
+    def _emit_turned(self, rows: ColumnBatch, is_shown: Array) -> None:
+        """Emit stored left rows that come into the result or leave it."""
+        kinds = np.where(is_shown, INSERT, DELETE).astype(np.int8)
         if rows.length:
             self.context.emit(replace(rows, kinds=kinds if kinds.any() else None))
 
@@ -50,10 +62,12 @@ class UpdatingSemiJoinByKey(UpdatingSemiJoin):
 
     def _count_matches(self, index: int) -> None:
         """Count the right rows of each key."""
-        self._counts = KeyCounts()
-        found = self._sides[1].all()
-        if found is not None:
-            self._counts.change(found[0], self._plan.keys[1], np.ones(found[0].length, np.int64))
+        self._counts = KeyCounts(self._sides[1].room.spill)
+        for rows, _ in self._sides[1].parts():
+            self._counts.change(rows, self._plan.keys[1], np.ones(rows.length, np.int64))
+
+    def _matches_of(self, rows: ColumnBatch, numbers: Array) -> Array:
+        return self._counts.of(rows, self._plan.keys[0])
 
     def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
         keys = self._plan.keys[index]
@@ -72,10 +86,3 @@ class UpdatingSemiJoinByKey(UpdatingSemiJoin):
             places, _, others = self._pairs(1, rows.slice(start, stop), *found.pairs(start, stop))
             if others is not None:
                 self._turn(others, has_match[start:stop][places])
-
-
-def updating_join(plan: JoinPlan) -> UpdatingJoin:
-    """Return the kernel of a join whose state is in memory and does not expire."""
-    if not plan.is_semi:
-        return UpdatingJoin(plan)
-    return UpdatingSemiJoinByKey(plan) if plan.condition is None else UpdatingSemiJoin(plan)

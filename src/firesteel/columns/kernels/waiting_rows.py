@@ -13,6 +13,7 @@ from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.time_queue import TimedRows, TimeQueue, concat_timed
+from firesteel.columns.runs.room import room_of
 
 
 class WaitingRows:
@@ -33,7 +34,8 @@ class WaitingRows:
         self._keys, self._max_parallelism = keys, context.max_parallelism
         self._log = SavedRows(context.table(tables[0]), keys, context.max_parallelism)
         self._passed = context.table(tables[1])
-        self._queue = TimeQueue()
+        self._room = room_of(context)
+        self._queue = TimeQueue(self._room)
         self._version = 0
         self._watermark: int | None = None
         self._restore()
@@ -92,6 +94,7 @@ class WaitingRows:
         new = [run.take(np.flatnonzero(run.arrivals >= self._saved)) for run in runs]
         left = sum(run.rows.length for run in runs)
         self._log.save(self._saved_form(new), left, lambda: self._saved_form(runs))
+        self._room.leave_memory()
         self._saved, self._version = self._queue.arrived, self._version + 1
 
     def _saved_form(self, runs: list[TimedRows]) -> list[ColumnBatch]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
-import os
-import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.runs.entries import Entries
-from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR
-
-_ALIGNED = 64
-"""Where Arrow wants its buffers to begin."""
+from firesteel.columns.runs.mapped_file import MappedFile, leave_memory
 
 
 class RunFile:
@@ -36,36 +30,18 @@ class RunFile:
     def __init__(self, directory: str, chunks: Iterable[Entries], mapped: int) -> None:
         self._mapped = mapped
         self._firsts: list[int] = []
-        self.chunks: list[Entries] = []
         self._length = 0
         self._keys = 0
-        self._map: mmap.mmap | None = None
-        places: list[tuple[int, int]] = []
-        schema = None
-        try:
-            with tempfile.TemporaryFile(prefix="firesteel-state-", dir=directory) as file:
-                for chunk in chunks:
-                    if len(chunk):
-                        batch = _batch_of(chunk.encoded())
-                        schema = batch.schema
-                        self._keys = len(chunk.keys)
-                        self._firsts.append(int(chunk.hashes[0]))
-                        self._length += len(chunk)
-                        file.write(bytes(-file.tell() % _ALIGNED))
-                        data = batch.serialize()
-                        places.append((file.tell(), data.size))
-                        file.write(data)
-                file.flush()
-                if schema is not None:
-                    self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            message = f"{os.strerror(error.errno or 0)}: state on disk needs more room; see {ROCKSDB_LOCAL_DIR}"
-            raise OSError(error.errno, message, directory) from None
-        whole = pa.py_buffer(self._map or b"")
-        self._sizes = [size for _, size in places]
-        for start, size in places:
-            found = pa.ipc.read_record_batch(whole.slice(start, size), schema)
-            self.chunks.append(self._entries(found))
+        self._file = MappedFile(directory, self._batches(chunks))
+        self.chunks = list(map(self._entries, self._file.batches))
+
+    def _batches(self, chunks: Iterable[Entries]) -> Iterator[pa.RecordBatch]:
+        for chunk in chunks:
+            if len(chunk):
+                self._keys = len(chunk.keys)
+                self._firsts.append(int(chunk.hashes[0]))
+                self._length += len(chunk)
+                yield _batch_of(chunk.encoded())
 
     def _entries(self, batch: pa.RecordBatch) -> Entries:
         hashes, *columns = batch.columns
@@ -88,7 +64,9 @@ class RunFile:
             return
         touched = 0
         ends = np.searchsorted(sought.hashes, np.array(self._firsts[1:], np.uint64)).tolist()
-        for start, end, size, chunk in zip([0, *ends], [*ends, len(sought)], self._sizes, self.chunks, strict=True):
+        for start, end, size, chunk in zip(
+            [0, *ends], [*ends, len(sought)], self._file.sizes, self.chunks, strict=True
+        ):
             if start < end:
                 yield start, end, chunk
                 touched += size
@@ -97,9 +75,8 @@ class RunFile:
                     touched = 0
 
     def leave_memory(self) -> None:
-        """Let go of the pages that were read; the kernel still has them as long as nobody else needs the memory."""
-        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+        """Let go of the pages that were read."""
+        leave_memory(self._file.pages)
 
 
 def _batch_of(chunk: Entries) -> pa.RecordBatch:

@@ -116,9 +116,9 @@ class RunStore:
                 if len(found):
                     is_left[start + found] = False
                     hits.append(_hit(order[start + found], entries, places[found], run, total))
-            sought, order = sought.where(is_left), order[is_left]
-            if not len(sought):
+            if not is_left.any():
                 break
+            sought, order = sought.where(is_left), order[is_left]
         return hits
 
     def update(self, sought: Entries, order: Array, hits: Iterable[Hit], columns: Sequence[Array]) -> None:

@@ -29,6 +29,11 @@ class EntryColumns(Mapping[Value, Value]):
     def objects(self) -> dict[Value, Value]:
         """Return the entries and their values as new objects."""
 
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """About how many bytes the entries and their values take in memory."""
+
     @abstractmethod
     def part(self, start: int, stop: int) -> EntryColumns:
         """Return the entries from one place up to another."""

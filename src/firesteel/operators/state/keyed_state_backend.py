@@ -266,7 +266,7 @@ def _parts_of_columns(name: str, table: Table, is_full: bool) -> Iterator[Delta]
     parts = ((part, []) for part in source.entries()) if is_full else source.changes()
     for columns, gone in parts:
         if columns:
-            step = _chunk_like(columns.part(0, _SAMPLED))
+            step = max(min(_CHUNK, _CHUNK_BYTES * len(columns) // columns.nbytes), 1)
             for start in range(0, len(columns), step):
                 yield name, columns.part(start, min(start + step, len(columns)))
         for start in range(0, len(gone), _CHUNK):
