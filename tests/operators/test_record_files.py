@@ -122,5 +122,5 @@ def test_times_with_a_zone_are_read_as_in_utc_or_here(tmp_path, monkeypatch):
 
 
 def test_rows_of_other_types_are_refused():
-    with pytest.raises(TypeError, match=r"takes a Types\.ROW_NAMED of primitive types"):
+    with pytest.raises(TypeError, match=r"takes a DataTypes\.ROW or a Types\.ROW_NAMED of primitive types"):
         ParquetColumnarRowInputFormat(Types.ROW_NAMED(["a"], [Types.LIST(Types.INT())]))

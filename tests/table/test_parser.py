@@ -110,11 +110,11 @@ def test_create_table_has_all_kinds_of_columns():
     assert table.path == ("cat", "db", "t")
     assert [column.name for column in table.columns] == ["id", "r", "total", "ts", "m"]
     assert (table.columns[2].text, table.columns[4].metadata_key, table.columns[4].is_virtual) == (
-        "id * 2",
+        "`id` * 2",
         "size",
         True,
     )
-    assert (table.watermarks[0].column, table.watermarks[0].text) == ("ts", "ts - INTERVAL '5' SECOND")
+    assert (table.watermarks[0].column, table.watermarks[0].text) == ("ts", "`ts` - INTERVAL '5' SECOND")
     assert (table.primary_key, table.partitioned_by, table.is_temporary, table.if_not_exists) == (
         ("id",),
         ("id",),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 from firesteel.common.typeinfo import (
     ElementTypeInfo,
     ExternalTypeInfo,
+    LocalTimeTypeInfo,
     MapTypeInfo,
     PickledBytesTypeInfo,
     RowTypeInfo,
@@ -53,6 +54,9 @@ OF_KEYS = "\0key"
 """The key of the description of an operator's keys."""
 
 PICKLED = "PICKLED"
+_FORMER_BRACKETS = str.maketrans("<>", "()")
+"""Savepoints have `LocalTimeTypeInfo(LOCAL_DATE)`; the type has PyFlink's text since then."""
+
 _ROW = "ROW"
 _TUPLE = "TUPLE"
 
@@ -105,7 +109,8 @@ def type_text(type_info: TypeInformation[object] | None, is_key: bool = False) -
         return "MAP", (type_text(type_info.key_type, is_key=True), type_text(type_info.value_type, is_key))
     if isinstance(type_info, ElementTypeInfo):
         return type(type_info).__name__, (type_text(type_info.element_type, is_key),)
-    return str(type_info)
+    text = str(type_info)
+    return text.translate(_FORMER_BRACKETS) if isinstance(type_info, LocalTimeTypeInfo) else text
 
 
 def shown(text: object) -> str:
