@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.type_text import type_text
+from firesteel.connectors.table_connector import Column
+from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows
 from firesteel.table.schema import Schema
 from firesteel.table.table_parts import column_of, unresolved_of
@@ -101,14 +105,15 @@ class TableSchema:
     def __str__(self) -> str:
         lines = ["root"]
         for column in self._resolved.get_columns():
-            extras = column_extras(column_of(column))
+            extras = column_extras(_with_sql(column_of(column)))
             lines.append(
                 f" |-- {column.get_name()}: {type_text(column.get_data_type())}{f' {extras}' if extras else ''}"
             )
         for mark in self._resolved.get_watermark_specs():
             expression = mark.get_watermark_expression()
             text = _plain_type(expression.get_output_data_type())
-            lines.append(f" |-- WATERMARK FOR {mark.get_rowtime_attribute()}: {text} AS {expression}")
+            shown = expression.as_serializable_string()
+            lines.append(f" |-- WATERMARK FOR {mark.get_rowtime_attribute()}: {text} AS {shown}")
         key = self._resolved.get_primary_key()
         if key is not None:
             lines.append(f" |-- CONSTRAINT {key.get_name()} PRIMARY KEY ({', '.join(key.get_columns())})")
@@ -149,3 +154,8 @@ class TableSchema:
 def _plain_type(data_type: DataType) -> str:
     """Return the text of a type that may be a time attribute, without saying so."""
     return type_text(data_type.with_kind(TimestampKind.REGULAR) if hasattr(data_type, "with_kind") else data_type)
+
+
+def _with_sql(column: Column) -> Column:
+    """Return a column whose expression is shown as SQL: unlike a `ResolvedSchema`, not as the program wrote it."""
+    return column if column.expression is None else replace(column, text=expression_sql(column.expression))
