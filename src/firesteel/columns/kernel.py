@@ -92,6 +92,10 @@ class KernelContext:
         """Whether the state tables are on disk, so that state may be larger than memory."""
         return self.new_spill is not None
 
+    def spill(self) -> Spill | None:
+        """Return a place for columns beyond memory, or None if state is in memory."""
+        return None if self.new_spill is None else self.new_spill()
+
 
 class LateRows:
     """Counts the rows that a kernel drops as late, under the name that Flink's operators give the metric.

@@ -25,7 +25,7 @@ class DistinctGroups:
     def __init__(self, width: int, context: KernelContext, ttl_ms: int) -> None:
         self._columns = tuple(range(width))
         self._ttl_ms, self._now_ms = ttl_ms, context.now_ms
-        self._numbers = KeyNumbers(None if context.new_spill is None else context.new_spill())
+        self._numbers = KeyNumbers(context.spill())
         self._ages, self._written = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by group
         self._owners, self._came = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by value
         self._cleaned_ms = context.now_ms()

@@ -55,7 +55,7 @@ class DistinctValues:
     def __init__(self, plan: DistinctPlan, name: str, context: KernelContext, ttl_ms: int) -> None:
         self._plan = plan
         self._columns = tuple(range(len(plan.types)))
-        self._spill = None if context.new_spill is None else context.new_spill()
+        self._spill = context.spill()
         self._values = KeyNumbers(self._spill)
         self._counts = np.zeros(_LEAST, np.int64)
         self._unsaved: list[ColumnBatch] = []

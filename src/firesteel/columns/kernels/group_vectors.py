@@ -99,8 +99,7 @@ class GroupVectors:
         self._keys = keys
         self._calls = calls
         self._types = types
-        spill = None if context.new_spill is None else context.new_spill()
-        self._store = GroupStore(keys, key_types, calls, table, empty(), context.max_parallelism, spill)
+        self._store = GroupStore(keys, key_types, calls, table, empty(), context.max_parallelism, context.spill())
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
 

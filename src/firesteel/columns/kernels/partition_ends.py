@@ -49,7 +49,7 @@ class PartitionEnds:
     def __init__(self, keys: tuple[int, ...], range_ms: int, context: KernelContext) -> None:
         self._keys, self._range_ms = keys, range_ms
         self._columns = tuple(range(len(keys)))
-        self._numbers = KeyNumbers(None if context.new_spill is None else context.new_spill())
+        self._numbers = KeyNumbers(context.spill())
         self._ends = np.full(_LEAST, _NONE)
         self._timers = WaitingRows(self._columns, context, ("partition ends", "passed ends"))
         for run in self._timers.runs():

@@ -98,4 +98,4 @@ class Room:
 
 def room_of(context: KernelContext) -> Room:
     """Return the room of a kernel, or of one of its inputs."""
-    return Room(None if context.new_spill is None else context.new_spill())
+    return Room(context.spill())
