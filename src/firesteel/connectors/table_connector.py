@@ -78,6 +78,11 @@ class ResolvedTable:
         """The columns that the connector itself stores."""
         return tuple(column for column in self.columns if column.kind == "PHYSICAL")
 
+    @property
+    def persisted_columns(self) -> tuple[Column, ...]:
+        """The columns that a sink gets: physical ones, and metadata that is not virtual."""
+        return tuple(column for column in self.columns if column.kind != "COMPUTED" and not column.is_virtual)
+
 
 class PartitionPredicate(Protocol):
     """A condition over the values of partition columns.

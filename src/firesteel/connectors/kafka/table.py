@@ -337,17 +337,15 @@ class KafkaTableSink(KafkaTable):
             if each is not None:
                 each.check_sink()
 
-    @property
-    def _persisted(self) -> list[Column]:
-        return [column for column in self._table.columns if column.kind != "COMPUTED" and not column.is_virtual]
-
     def _target(self) -> RecordTarget:
         """Return where records go: to the only topic, or to those that rows name in a metadata column `topic`.
 
         Raises:
             ValidationException: there is no topic.
         """
-        metadata = {c.metadata_key or c.name: n for n, c in enumerate(self._persisted) if c.kind == "METADATA"}
+        metadata = {
+            c.metadata_key or c.name: n for n, c in enumerate(self._table.persisted_columns) if c.kind == "METADATA"
+        }
         if "topic" not in metadata:
             return RecordTarget((self.check_topic(),), None, metadata)
         return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
@@ -358,7 +356,7 @@ class KafkaTableSink(KafkaTable):
 
     def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write the column batches."""
-        names = [column.name for column in self._persisted]
+        names = [column.name for column in self._table.persisted_columns]
         serializer = ColumnsToKafka(
             self._target(),
             self._key,

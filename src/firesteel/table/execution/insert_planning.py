@@ -10,7 +10,7 @@ from firesteel.columns.cast_rules import can_cast_implicitly
 from firesteel.columns.column_types import DataType
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.table_connector import Column, ResolvedTable, SinkRequest
+from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.table.catalogs.catalog_manager import ViewEntry
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.syntax import queries as q
@@ -112,7 +112,7 @@ class InsertPlanner:
         return found
 
     def _check_columns(self, table: ResolvedTable, columns: tuple[str, ...], static: Mapping[str, Any]) -> None:
-        known = [column.name for column in sink_columns(table)]
+        known = [column.name for column in table.persisted_columns]
         for name in columns:
             if name not in known:
                 raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
@@ -127,7 +127,7 @@ class InsertPlanner:
 
     def _reordered(self, table: ResolvedTable, node: Rel, columns: tuple[str, ...], static: Mapping[str, Any]) -> Rel:
         """Return the query with all columns of the table: constants of partitions, and NULL for those left out."""
-        targets = sink_columns(table)
+        targets = table.persisted_columns
         given = list(columns) or [column.name for column in targets if column.name not in static]
         given = [name for name in given if name not in static]
         if len(given) != len(node.row_type):
@@ -186,11 +186,6 @@ def _is_same(found: DataType, wanted: DataType) -> bool:
     return bool(without_time_attribute(found).same_as(without_time_attribute(wanted)))
 
 
-def sink_columns(table: ResolvedTable) -> tuple[Column, ...]:
-    """Return the columns that a sink gets: physical ones and metadata that is not virtual."""
-    return tuple(c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
-
-
 def _constants(static: Mapping[str, object]) -> dict[str, object]:
     return {name: getattr(value, "value", value) for name, value in static.items()}
 
@@ -205,4 +200,4 @@ def _mismatch(name: str, columns: Sequence[tuple[str, DataType]], node: Rel, cau
 
 
 def _targets(table: ResolvedTable) -> list[tuple[str, DataType]]:
-    return [(column.name, column.type) for column in sink_columns(table)]
+    return [(column.name, column.type) for column in table.persisted_columns]

@@ -46,7 +46,7 @@ def with_written_metadata(node: Rel, table: ResolvedTable, sink: TableSink, cata
     Raises:
         ValidationException: the sink does not write such metadata, or the column can't be cast to its type.
     """
-    columns = [column for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+    columns = table.persisted_columns
     if all(column.kind == "PHYSICAL" for column in columns):
         return node
     known: Mapping[str, DataType] = getattr(sink, "metadata", {})
@@ -62,16 +62,16 @@ def with_written_metadata(node: Rel, table: ResolvedTable, sink: TableSink, cata
 
 def with_types(node: Rel, types: Sequence[DataType], catalogs: CatalogManager) -> Rel:
     """Return a node whose columns are cast to types where they have others."""
-    found = zip(node.row_type.names, node.row_type.field_types(), types, strict=True)
-    if all(kind.nullable().same_as(wanted.nullable()) for _, kind, wanted in found):
+    names, kinds = node.row_type.names, node.row_type.field_types()
+    is_same = [kind.nullable().same_as(wanted.nullable()) for kind, wanted in zip(kinds, types, strict=True)]
+    if all(is_same):
         return node
     resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
-    expressions = []
-    for name, kind, wanted in zip(node.row_type.names, node.row_type.field_types(), types, strict=True):
-        value = Ref((name,))
-        is_same = kind.nullable().same_as(wanted.nullable())
-        expressions.append(resolver.resolve(value if is_same else Apply("CAST", (value, TypeName(wanted)))))
-    return rel.Project(node, tuple(expressions), row_type(node.row_type.names, [rex.type for rex in expressions]))
+    expressions = [
+        resolver.resolve(Ref((name,)) if same else Apply("CAST", (Ref((name,)), TypeName(wanted))))
+        for name, wanted, same in zip(names, types, is_same, strict=True)
+    ]
+    return rel.Project(node, tuple(expressions), row_type(names, [rex.type for rex in expressions]))
 
 
 def _own_type(column: Column, table: ResolvedTable, known: Mapping[str, DataType], purpose: str) -> DataType:

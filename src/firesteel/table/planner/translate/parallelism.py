@@ -58,7 +58,7 @@ def consume_with_parallelism(
     if parallelism is None:
         parallelism = transformation_of(stream).parallelism
     if kinds != INSERT_ONLY and transformation_of(stream).parallelism != parallelism:
-        names = [column.name for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+        names = [column.name for column in table.persisted_columns]
         stream = _by_primary_key(translator, stream, table, names, parallelism)
     written = sink.consume(stream, label)
     _set(transformation_of(written), transformation_of(stream), parallelism)

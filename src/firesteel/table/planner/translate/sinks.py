@@ -64,7 +64,7 @@ def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: 
     """
     kinds, name = translator.kinds(node), ".".join(table.path)
     accepted = sink.accepts(kinds)
-    columns = [column for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+    columns = table.persisted_columns
     names = [column.name for column in columns]
     key = tuple(names.index(column) for column in table.primary_key if column in names)
     replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and bool(key)
