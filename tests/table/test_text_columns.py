@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
+from firesteel.columns.type_text import type_text
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.formats.csv.table import CsvFormat
 from firesteel.connectors.formats.json.table import JsonFormat, row_type
@@ -46,6 +47,14 @@ COLUMNS = st.sampled_from(list(VALUES)).flatmap(
     lambda kind: st.tuples(st.just(kind), st.lists(st.none() | VALUES[kind], min_size=1, max_size=6))
 )
 STYLES = st.sampled_from([Style.SQL, Style.ISO, Style.CSV])
+
+
+@pytest.mark.parametrize("kind", list(filter(is_parsed, VALUES)), ids=type_text)
+@pytest.mark.parametrize("style", [Style.SQL, Style.ISO, Style.CSV])
+def test_columns_without_values_are_read_as_columns(kind: t.DataType, style: Style) -> None:
+    found = parsed(pa.nulls(3, pa.string()), kind, style)
+    assert found is not None
+    assert found.null_count == 3
 
 
 @settings(max_examples=150)

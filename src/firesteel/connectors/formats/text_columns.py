@@ -39,6 +39,8 @@ def parsed(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
         kind: DATE, TIME, TIMESTAMP, TIMESTAMP_LTZ, BOOLEAN, FLOAT or DOUBLE.
         style: How times are written.
     """
+    if texts.null_count == len(texts):
+        return pa.nulls(len(texts), arrow_type(kind))
     try:
         return _PARSERS[type(kind)](texts, kind, style)
     except pa.ArrowInvalid:
