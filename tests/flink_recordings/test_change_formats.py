@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
@@ -37,6 +39,12 @@ ROWS = [
     (Kind.UPDATE_AFTER, (1, "a", 3.5, Decimal("2.25"), MOMENT, (1, "x"))),
     (Kind.INSERT, (2, None, None, None, None, (2, "x"))),
 ]
+
+PATCHED = ("id", "old", "n")
+PATCHED_VALUES = st.sampled_from([None, "x", "old", '"old":', "", "é"])
+NESTED = st.fixed_dictionaries({}, optional={"other": st.dictionaries(st.sampled_from(PATCHED), st.none())})
+PATCHES = st.builds(dict.__or__, st.dictionaries(st.sampled_from(PATCHED), PATCHED_VALUES), NESTED)
+"""Old rows: some name a column within the value of a field that is none, as Flink looks at any depth."""
 
 
 def format_of(case: dict[str, Any], columns: dict[str, t.DataType]) -> Format:
@@ -70,6 +78,32 @@ def test_messages_of_one_batch_are_read_as_one_by_one(name: str) -> None:
     good = [case for case in cases if not isinstance(case["flink"], str)]
     found = format_of(good[0], COLUMNS).decode_messages([line.encode() for case in good for line in case["lines"]])
     assert rows_of(found) == [row for case in good for row in case["flink"]]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(st.tuples(*(PATCHED_VALUES for _ in PATCHED)), PATCHES), min_size=1, max_size=4),
+    st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]),
+)
+def test_old_rows_have_new_values_but_for_those_they_name(
+    changes: list[tuple[tuple[Any, ...], dict[str, Any]]], separators: tuple[str, str]
+) -> None:
+    new = [dict(zip(PATCHED, row, strict=True)) for row, _ in changes]
+    one_each = [{"data": row, "old": old, "type": "update"} for row, (_, old) in zip(new, changes, strict=True)]
+    together = {"type": "UPDATE", "old": [old for _, old in changes], "data": new}
+    named = [set(old) | set(old.get("other", ())) for _, old in changes]
+    # Flink looks for the name in all the old rows of a message.
+    for name, messages, names in (
+        ("maxwell-json", one_each, named),
+        ("canal-json", [together], [set().union(*named)] * len(changes)),
+    ):
+        lines = [json.dumps(message, separators=separators).encode() for message in messages]
+        found = format_of({"format": name}, dict.fromkeys(PATCHED, TEXT)).decode_messages(lines)
+        wanted = []
+        for (row, old), known in zip(changes, names, strict=True):
+            before = [old.get(name, None if name in known else new) for name, new in zip(PATCHED, row, strict=True)]
+            wanted += [["UPDATE_BEFORE", *before], ["UPDATE_AFTER", *row]]
+        assert rows_of(found) == wanted
 
 
 @pytest.mark.parametrize("case", RECORDED["written"], ids=lambda case: f"{case['format']}: {case['options']}")

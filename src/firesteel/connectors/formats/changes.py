@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -61,6 +61,10 @@ class Envelope:
     metadata: Mapping[str, Metadata] = field(default_factory=dict)
 
 
+DEBEZIUM = Envelope("Debezium", "after", "before", "op", {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE})
+"""What Debezium writes, as JSON or Avro."""
+
+
 @dataclass(frozen=True)
 class Messages:
     """Messages as columns.
@@ -90,14 +94,20 @@ class BrokenChangeError(ValueError):
         self.before = before
 
 
-def changes_of(messages: Messages, envelope: Envelope, names_column: Callable[[int, int], bool]) -> ColumnBatch:
+NamesInOld: TypeAlias = Callable[[int], Container[str]]
+"""Returns what the old row of a message, by number, names: a patch may say that a value was NULL."""
+
+
+def changes_of(
+    messages: Messages, envelope: Envelope, columns: Sequence[str] = (), names_in_old: NamesInOld = lambda _: ()
+) -> ColumnBatch:
     """Return the rows of messages, each with the metadata of its message.
 
     Args:
         messages: The messages.
         envelope: What they are like.
-        names_column: Whether the old row of a message, by number, names a column, by number: an old row that is a patch
-            may say that a value was NULL.
+        columns: The names of the columns, if old rows are patches.
+        names_in_old: What old rows name, if they are patches.
 
     Raises:
         BrokenChangeError: a message has no operation that is known, or not the rows that its operation needs.
@@ -106,10 +116,10 @@ def changes_of(messages: Messages, envelope: Envelope, names_column: Callable[[i
     places, new, old = _elements(operations, messages, envelope)
     changes = _Changes(operations[places], new, old, places, envelope)
     broken = changes.first_broken()
-    if broken is None:
-        return changes.rows(messages.metadata, names_column)
-    before = changes.until(broken).rows(messages.metadata, names_column)
-    raise BrokenChangeError(changes.problem(broken), before)
+    if broken is not None:
+        before = changes.until(broken).rows(messages.metadata, columns, names_in_old)
+        raise BrokenChangeError(changes.problem(broken), before)
+    return changes.rows(messages.metadata, columns, names_in_old)
 
 
 @dataclass(frozen=True)
@@ -160,32 +170,39 @@ class _Changes:
             "been set REPLICA IDENTITY to FULL level."
         )
 
-    def rows(self, metadata: tuple[pa.Array, ...], names_column: Callable[[int, int], bool]) -> ColumnBatch:
+    def rows(self, metadata: tuple[pa.Array, ...], columns: Sequence[str], names_in_old: NamesInOld) -> ColumnBatch:
         """Return the rows with their kinds, none of which lacks."""
-        count = len(self.places)
+        count, uses_old = len(self.places), self._uses_old
         # Two per change, in the order of the result: its place in the old rows, followed by the new ones.
-        is_row = np.stack([self._uses_old, self._uses_new], axis=1)
+        is_row = np.stack([uses_old, self._uses_new], axis=1)
         rows = (np.arange(count)[:, None] + [0, count])[is_row]
         deleted = np.where(self.operations == DELETE, int(Kind.DELETE), int(Kind.UPDATE_BEFORE))
         kept = np.array([Kind.INSERT, Kind.UPDATE_AFTER, Kind.DELETE], np.int8)[self.operations]
         kinds = np.stack([deleted, kept], axis=1)[is_row].astype(np.int8)
-        columns = []
-        for number, (before, after) in enumerate(zip(self.old.flatten(), self.new.flatten(), strict=True)):
-            if self.envelope.is_patch:
-                before = self._patched(before, after, number, names_column)
-            columns.append(pa.concat_arrays([before, after]).take(pa.array(rows)))
+        before, after = self.old.flatten(), self.new.flatten()
+        if self.envelope.is_patch:
+            before = self._patched(before, after, uses_old, columns, names_in_old)
+        arrays = [pa.concat_arrays(pair).take(pa.array(rows)) for pair in zip(before, after, strict=True)]
         of_message = pa.array(self.places[rows - count * (rows >= count)])
-        columns += [values.take(of_message) for values in metadata]
-        return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)
+        arrays += [values.take(of_message) for values in metadata]
+        return ColumnBatch(tuple(arrays), len(rows), kinds if kinds.any() else None)
 
     def _patched(
-        self, before: pa.Array, after: pa.Array, number: int, names_column: Callable[[int, int], bool]
-    ) -> pa.Array:
+        self,
+        before: Sequence[pa.Array],
+        after: Sequence[pa.Array],
+        uses_old: Numbers,
+        columns: Sequence[str],
+        names_in_old: NamesInOld,
+    ) -> list[pa.Array]:
         """Return the values before updates: those after it where the patch has none."""
-        absent = self._uses_old & _is_null(before)
-        for row in np.flatnonzero(absent & ~_is_null(after)).tolist():  # where both are NULL, nobody needs to look
-            absent[row] = not names_column(int(self.places[row]), number)
-        return pc.if_else(pa.array(absent), after, before)
+        named = {row: names_in_old(int(self.places[row])) for row in np.flatnonzero(uses_old).tolist()}
+        arrays = []
+        for name, old, new in zip(columns, before, after, strict=True):
+            absent = uses_old & _is_null(old)
+            absent[[row for row, names in named.items() if name in names]] = False
+            arrays.append(pc.if_else(pa.array(absent), new, old))
+        return arrays
 
 
 def _operations(texts: pa.Array, envelope: Envelope) -> Numbers:

@@ -7,16 +7,14 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.rows import are_retractions
 from firesteel.columns.values import arrow_type
 from firesteel.connectors.formats.avro import confluent_table
 from firesteel.connectors.formats.avro.derived_schema import row_type
-from firesteel.connectors.formats.changes import DELETE, INSERT, UPDATE, Envelope, Messages, changes_of
+from firesteel.connectors.formats.changes import DEBEZIUM, Messages, changes_of
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_connector import ALL_KINDS
 from firesteel.connectors.table_options import Options
-
-_ENVELOPE = Envelope("Debezium", "after", "before", "op", {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE})
-_RETRACTIONS = (int(Kind.UPDATE_BEFORE), int(Kind.DELETE))
 
 
 def make(columns: Columns, options: Options) -> DebeziumAvroMessages:
@@ -37,7 +35,7 @@ class DebeziumAvroMessages(Format):
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
         row = row_type(columns).nullable()
-        names = (_ENVELOPE.old, _ENVELOPE.new, _ENVELOPE.operation)
+        names = (DEBEZIUM.old, DEBEZIUM.new, DEBEZIUM.operation)
         self._messages = confluent_table.make(Columns(names, (row, row, t.VarCharType(t.MAX_LENGTH))), options)
         self.reads_fields = self._messages.reads_fields
 
@@ -58,14 +56,14 @@ class DebeziumAvroMessages(Format):
         """Return the changes of messages; those without content have none."""
         old, new, operation = self._messages.decode_messages([message for message in messages if message]).columns
         try:
-            return changes_of(Messages(operation, new, old), _ENVELOPE, lambda message, column: False)
+            return changes_of(Messages(operation, new, old), DEBEZIUM)
         except ValueError as error:
             raise ValueError(f"Can't deserialize Debezium Avro message: {error}") from error
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return a message per row: created, or deleted."""
         kind = arrow_type(row_type(self.columns))
-        deleted = np.isin(batch.kinds_or_inserts(), _RETRACTIONS)
+        deleted = are_retractions(batch.kinds_or_inserts())
         sides = [
             pa.StructArray.from_arrays(batch.columns, fields=list(kind), mask=pa.array(is_absent))
             for is_absent in (~deleted, deleted)

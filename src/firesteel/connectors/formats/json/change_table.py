@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
+from itertools import compress
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, Kind, concat
+from firesteel.columns.pylist import pylist
+from firesteel.columns.rows import are_retractions
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.changes import DELETE, INSERT, BrokenChangeError, Envelope, Messages, changes_of
 from firesteel.connectors.formats.json.codec import object_of, parse
 from firesteel.connectors.formats.json.envelopes import ENVELOPES
-from firesteel.connectors.formats.json.scalars import Number, read_text
+from firesteel.connectors.formats.json.scalars import Number
 from firesteel.connectors.formats.json.table import JsonFormat, row_type
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_connector import ALL_KINDS
@@ -34,8 +40,8 @@ _SCHEMA_INCLUDE = "schema-include"
 _SCHEMA, _PAYLOAD = "schema", "payload"
 _FILTERS = {"database.include": "database", "table.include": "table"}
 _OWN = {"canal-json": tuple(_FILTERS), "debezium-json": (_SCHEMA_INCLUDE,)}
-_RETRACTIONS = (int(Kind.UPDATE_BEFORE), int(Kind.DELETE))
 _SHOWN_BYTES = 200
+_decoder = json.JSONDecoder()
 
 
 def make(columns: Columns, options: Options) -> ChangeJsonFormat:
@@ -116,25 +122,28 @@ class ChangeJsonFormat(Format):
             raise ValueError(f"Corrupt {self._envelope.tool} JSON message '{shown}': {error}") from error
 
     def _changes(self, messages: list[bytes]) -> ColumnBatch:
-        kept = list(self._kept(messages)) if self._filters else messages
-        old, names = self._envelope.old, self.columns.names
+        kept = self._kept(messages) if self._filters else messages
 
-        def names_column(message: int, column: int) -> bool:
-            found = parse(kept[message])
-            return _has_name(found[_PAYLOAD][old] if self._has_schema else found[old], names[column])
+        @cache  # a message may have many rows
+        def names_in_old(message: int) -> frozenset[str]:
+            return frozenset(_names_in(_field(kept[message], self._envelope.old)))
 
-        return changes_of(self._read(kept), self._envelope, names_column)
+        return changes_of(self._read(kept), self._envelope, self.columns.names, names_in_old)
 
-    def _kept(self, messages: list[bytes]) -> Iterator[bytes]:
-        """Yield the messages of the databases and tables to read; those of others may have other columns."""
-        for message in messages:
-            found = _object(parse(message))
-            for name in self._filters:
-                if name not in found:
+    def _kept(self, messages: list[bytes]) -> list[bytes]:
+        """Return the messages of the databases and tables to read; those of others may have other columns."""
+        texts = self._parsed(messages, dict.fromkeys(self._filters, t.VarCharType(t.MAX_LENGTH)))
+        is_kept = np.ones(len(messages), bool)
+        for name, pattern in self._filters.items():
+            values = texts[name].dictionary_encode()
+            for number in np.flatnonzero(np.asarray(values.is_null())).tolist():
+                if name not in parse(messages[number]):
                     raise ValueError(f'it has no field "{name}"')
-            texts = ((pattern, found[name]) for name, pattern in self._filters.items())
-            if all(pattern.fullmatch("null" if text is None else read_text(text)) for pattern, text in texts):
-                yield message
+            matches = [pattern.fullmatch(text) is not None for text in pylist(values.dictionary)]
+            # Flink takes null for a text.
+            matches.append(pattern.fullmatch("null") is not None)
+            is_kept &= np.array(matches)[np.asarray(pc.fill_null(values.indices, len(matches) - 1))]
+        return list(compress(messages, is_kept.tolist()))
 
     def _read(self, messages: list[bytes]) -> Messages:
         """Return messages as columns."""
@@ -170,7 +179,7 @@ class ChangeJsonFormat(Format):
 
     def _parsed(self, messages: list[bytes], fields: Mapping[str, t.DataType]) -> dict[str, pa.Array]:
         form = self._format_of(Columns(tuple(fields), tuple(fields.values())))
-        batch = form.decode_columns(b"\n".join(message.replace(b"\n", b" ") for message in messages))
+        batch = form.decode_together(messages)
         if batch is not None and batch.length == len(messages):
             return dict(zip(fields, batch.columns, strict=True))
         read = form.codec.reader(form.part)
@@ -183,8 +192,8 @@ class ChangeJsonFormat(Format):
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return a message per row: inserted, or deleted."""
         inserted, deleted = map(partial(_around, self._envelope, self._leaves_out_nulls), (INSERT, DELETE))
-        rows = zip(batch.kinds_or_inserts().tolist(), self._json.encode(batch), strict=True)
-        wrapped = ((deleted if kind in _RETRACTIONS else inserted, row) for kind, row in rows)
+        rows = zip(are_retractions(batch.kinds_or_inserts()).tolist(), self._json.encode(batch), strict=True)
+        wrapped = ((deleted if is_retraction else inserted, row) for is_retraction, row in rows)
         return [before + row + after for (before, after), row in wrapped]
 
     @property
@@ -218,8 +227,19 @@ def _object(value: object) -> dict[str, Any]:
     return value
 
 
-def _has_name(value: object, name: str) -> bool:
-    """Return whether a JSON value has a field of a name, however deep."""
-    if isinstance(value, list):
-        return any(_has_name(one, name) for one in value)
-    return isinstance(value, dict) and (name in value or any(_has_name(one, name) for one in value.values()))
+def _field(message: bytes, name: str) -> object:
+    """Return a field of an object; only its value is parsed if nothing else in the message has the name."""
+    key = f'"{name}"'.encode()
+    if message.count(key) != 1:
+        found: object = parse(message)[name]
+        return found
+    rest = message[message.index(key) + len(key) :].lstrip(b" \t\r\n:").decode()
+    return _decoder.raw_decode(rest)[0]
+
+
+def _names_in(value: object) -> Iterator[str]:
+    """Yield the names of the fields of a JSON value, however deep."""
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _names_in(part)

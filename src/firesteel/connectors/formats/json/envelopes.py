@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
-from firesteel.connectors.formats.changes import DELETE, INSERT, NOTHING, UPDATE, Envelope, Metadata
+from firesteel.connectors.formats.changes import DEBEZIUM, DELETE, INSERT, NOTHING, UPDATE, Envelope, Metadata
 
 _TEXT, _LONG = t.VarCharType(t.MAX_LENGTH), t.BigIntType()
 _TEXTS, _TEXT_MAP = t.ArrayType(_TEXT), t.MapType(_TEXT, _TEXT)
@@ -55,12 +56,8 @@ ENVELOPES: Final = {
             "event-timestamp": Metadata(_MS, "es", _LONG, _instants),
         },
     ),
-    "debezium-json": Envelope(
-        "Debezium",
-        "after",
-        "before",
-        "op",
-        {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE},
+    "debezium-json": replace(
+        DEBEZIUM,
         metadata={
             "schema": Metadata(_TEXT, "schema", _TEXT),
             "ingestion-timestamp": Metadata(_MS, "ts_ms", _LONG, _instants),

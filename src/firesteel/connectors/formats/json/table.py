@@ -93,7 +93,11 @@ class JsonFormat(Format):
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return the rows of messages of one record each."""
         found = [message for message in messages if message]
-        return self.decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
+        return self.decode_together(found) or self._decode_records(found)
+
+    def decode_together(self, messages: list[bytes]) -> ColumnBatch | None:
+        """Return the rows of messages by Arrow's parser, one each; None where its meaning may differ."""
+        return self.decode_columns(b"\n".join(message.replace(b"\n", b" ") for message in messages))
 
     def decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows of lines by Arrow's parser; None where its meaning may differ."""
