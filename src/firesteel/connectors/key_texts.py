@@ -57,8 +57,11 @@ class KeyTexts:
 
 
 def key_formatter(kind: t.DataType) -> Formatter:
-    """Return what writes a value of a key; instants are written in UTC and without time zone."""
+    """Return what writes a value of a key; instants are written in UTC and without time zone, and -0.0 as 0.0."""
     if isinstance(kind, t.LocalZonedTimestampType):
         write = print_formatter(t.TimestampType(kind.precision))
         return lambda value: write(None if value is None else value.replace(tzinfo=None))
+    if isinstance(kind, t.DoubleType | t.FloatType):
+        text = print_formatter(kind)
+        return lambda value: text(None if value is None else value + 0.0)  # both zeros are one key
     return print_formatter(kind)

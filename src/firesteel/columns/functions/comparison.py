@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
@@ -18,11 +19,14 @@ from firesteel.columns.functions.function import (
     Operands,
     Resolved,
     Types,
+    all_scalars,
+    as_array,
     per_row,
     vector,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import BOOLEAN, signature
+from firesteel.columns.row_keys import are_same
 from firesteel.columns.type_families import INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
@@ -120,10 +124,17 @@ def _bind_comparison(name: str) -> Callable[[CallSite], Kernel]:
 
 
 def _distinct(negated: bool) -> Callable[[CallSite], Kernel]:
-    def make(call: CallSite) -> Callable[[Any, Any], bool]:
-        return lambda a, b: (a != b) is not negated
+    """Compare values as rows do, so that a condition gives what a join gives that has them as keys."""
 
-    return per_row(make, null_call=True)
+    def bind(call: CallSite) -> Kernel:
+        def kernel(columns: list[Column], length: int) -> Column:
+            constant = all_scalars(columns)
+            same = are_same(*(as_array(column, 1 if constant else length) for column in columns)) == negated
+            return pa.scalar(bool(same[0])) if constant else pa.array(same)
+
+        return kernel
+
+    return bind
 
 
 def _resolve_distinct(types: Types, operands: Operands) -> Resolved:

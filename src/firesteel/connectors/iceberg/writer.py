@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from firesteel.columns.batch import ColumnBatch, Kind, concat
+from firesteel.columns.row_keys import key_column
 from firesteel.connectors.iceberg.committer import IcebergCommitter, WriteMode, WrittenFiles
 from firesteel.connectors.iceberg.files import data_files_of, write_keys
 from firesteel.connectors.iceberg.iceberg_types import to_iceberg_array
@@ -139,6 +140,6 @@ def last_by_key(rows: ColumnBatch, keys: Sequence[int]) -> ColumnBatch:
         keys: The positions of the key columns.
     """
     names = [f"key{index}" for index in range(len(keys))]
-    columns = [*(rows.columns[key] for key in keys), pa.array(np.arange(rows.length))]
+    columns = [*(key_column(rows.columns[key]) for key in keys), pa.array(np.arange(rows.length))]
     groups = pa.table(columns, names=[*names, "row"]).group_by(names).aggregate([("row", "max")])
     return rows.take(np.sort(groups["row_max"].to_numpy()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from firesteel.columns.row_keys import freeze
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.jdbc.database import Database
@@ -86,8 +87,9 @@ class TableCommitter(JdbcCommitter):
     def _write_rows(self, cursor: Cursor, prepared: PreparedRows) -> None:
         changes = iter(prepared)
         while chunk := list(islice(changes, self.batch_size)):
-            last = {tuple(row[key] for key in self.keys): (deleted, row) for deleted, row in chunk}
-            self._execute(cursor, self.delete_sql, [key for key, (deleted, _) in last.items() if deleted])
+            last = {tuple(freeze(row[key]) for key in self.keys): (deleted, row) for deleted, row in chunk}
+            deleted_keys = [tuple(row[key] for key in self.keys) for deleted, row in last.values() if deleted]
+            self._execute(cursor, self.delete_sql, deleted_keys)
             self._execute(cursor, self.sql, [row for deleted, row in last.values() if not deleted])
 
     def _execute(self, cursor: Cursor, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -21,6 +21,7 @@ from firesteel.columns.column_types import (
     VarCharType,
 )
 from firesteel.columns.rex import Call, Literal, Rex
+from firesteel.table.planner.rel.rex_tools import input_refs
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 
@@ -36,7 +37,7 @@ _SOME_VALUE: tuple[tuple[type[DataType] | UnionType, object], ...] = (
     (TimeType, datetime.time(0)),
     (TimestampType, datetime.datetime(1970, 1, 1)),
 )
-"""A value of each type that stands for NULL in a key; other types are compared row by row."""
+"""A value of each type that stands for NULL in a key; values of other types are put into arrays."""
 
 
 def call(name: str, *operands: Rex) -> Rex:
@@ -57,13 +58,21 @@ def same_values(left: Sequence[Rex], right: Sequence[Rex]) -> list[Rex]:
     return [part for pair in zip(left, right, strict=True) for part in _same(*pair)]
 
 
+def equations(part: Rex, width: int) -> list[Rex]:
+    """Return what a join compares keys by instead of IS NOT DISTINCT FROM; other conditions stay as they are."""
+    if not (isinstance(part, Call) and part.function == "IS NOT DISTINCT FROM"):
+        return [part]
+    sides = [{index < width for index in input_refs(operand)} for operand in part.operands]
+    return _same(*part.operands) if sides in ([{True}, {False}], [{False}, {True}]) else [part]
+
+
 def _same(a: Rex, b: Rex) -> list[Rex]:
     if not (a.type.is_nullable or b.type.is_nullable):
         return [call("=", a, b)]
     are_null = call("=", call("IS NULL", a), call("IS NULL", b))
     value = next((value for kinds, value in _SOME_VALUE if isinstance(b.type, kinds)), None)
     if value is None:
-        return [are_null, call("IS NOT DISTINCT FROM", a, b)]
+        return [call("=", call("ARRAY", a), call("ARRAY", b))]
     return [are_null, call("=", _filled(a, value), _filled(b, value))]
 
 

@@ -17,6 +17,7 @@ from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, disjun
 from firesteel.table.planner.rules.constants import folded
 from firesteel.table.planner.rules.lossless_casts import FALSE
 from firesteel.table.planner.rules.null_rejection import without_null_tests
+from firesteel.table.planner.rules.null_safe import equations
 from firesteel.table.planner.rules.ranges import as_points, merged_ranges
 from firesteel.table.planner.rules.true_conditions import contradicts, when_true
 
@@ -38,11 +39,14 @@ def simplify_filter(node: rel.Rel, is_streaming: bool) -> rel.Rel:
 
 
 def simplify_join(node: rel.Rel, is_streaming: bool) -> rel.Rel:
-    """Simplify the condition of a join; equations that all parts of an OR have become its keys."""
+    """Simplify the condition of a join.
+
+    IS NOT DISTINCT FROM becomes keys, as do equations that all parts of an OR have.
+    """
     if not isinstance(node, rel.Join) or node.condition is None or node.null_aware:
         return node
-    parts = conjuncts(node.condition)
-    found = simplified(parts)
+    parts, width = conjuncts(node.condition), len(node.left.row_type)
+    found = simplified([one for part in parts for one in equations(part, width)])
     if found == parts:
         return node
     if found is None:
