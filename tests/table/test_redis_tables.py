@@ -128,7 +128,7 @@ BAD: list[tuple[str, str, dict[str, str], str]] = [
     ("zadd", "k STRING, v INT", {}, "The command 'zadd' is not supported: there are no sorted sets"),
     ("eval", "k STRING, v INT", {}, "expected one of get, set, hget"),
     ("hset", "k STRING, v INT", {}, "needs the columns key, field, value; the table has k, v"),
-    ("set", "k STRING, v ARRAY<INT>", {}, "Column 'v' is ARRAY<INT>, which has no text"),
+    ("set", "k STRING, v ARRAY<INT>", {}, "The connector 'redis' doesn't support type: ARRAY<INT>"),
     ("set", "k STRING, v INT NOT NULL, PRIMARY KEY (v) NOT ENFORCED", {}, "must be (k), found (v)"),
     ("rpush", "k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED", {}, "cannot have a primary key"),
     ("set", "k STRING, v INT", {"redis-mode": "cluster"}, "expected one of single, found 'cluster'"),

@@ -17,6 +17,7 @@ from firesteel.connectors.jdbc.table_sink import JdbcTableSink
 from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
 from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.option_table import OptionTable
+from firesteel.connectors.scalar_columns import check_scalars
 from firesteel.connectors.table_connector import INSERT_ONLY, UPSERT, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.connectors.table_registry import ConnectorContext
 from firesteel.connectors.table_rows import batches_of, row_type_of
@@ -41,6 +42,8 @@ _UNUSED = {
         "rows are written in transactions with the checkpoints",
     ),
 }
+_POSTGRES = ("postgresql", "postgres")
+_DIALECTS = {"mysql": "MySQL", "mariadb": "MySQL", **dict.fromkeys(_POSTGRES, "PostgreSQL"), "sqlite": "SQLite"}
 OPTIONS = {"jdbc": OptionTable(("url", "table-name"), _OPTIONS, unused=_UNUSED)}
 
 
@@ -63,15 +66,17 @@ class JdbcTable:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = OPTIONS["jdbc"].read(table.options, "jdbc")
-        self._quote = "`" if self._options.text("url").removeprefix("jdbc:").startswith(("mysql", "mariadb")) else '"'
+        self._scheme = self._options.text("url").removeprefix("jdbc:").partition(":")[0]
+        self._quote = "`" if self._scheme in ("mysql", "mariadb") else '"'
+        dialect = f"{_DIALECTS.get(self._scheme, self._scheme)} dialect"
+        check_scalars(table.physical_columns, dialect, has_arrays=self._scheme in _POSTGRES)
 
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether the database can filter by a condition."""
         return self._conditions().of(rex) is not None
 
     def _conditions(self) -> SqlConditions:
-        dialect = self._options.text("url").removeprefix("jdbc:").partition(":")[0]
-        return SqlConditions(dialect, tuple(self._quoted(column.name) for column in self._table.physical_columns))
+        return SqlConditions(self._scheme, tuple(self._quoted(column.name) for column in self._table.physical_columns))
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""

@@ -21,6 +21,7 @@ from firesteel.connectors.cdc.options import (
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, Server, StartOffset, server_ids
 from firesteel.connectors.mysql_cdc.source import MySqlCdcSource
 from firesteel.connectors.option_table import OptionTable
+from firesteel.connectors.scalar_columns import check_scalars
 from firesteel.connectors.table_connector import ALL_KINDS, INSERT_ONLY, ResolvedTable, ScanRequest
 from firesteel.connectors.table_registry import ConnectorContext
 
@@ -97,6 +98,7 @@ class MySqlCdcTable:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = options = OPTIONS["mysql-cdc"].read(table.options, "mysql-cdc")
+        check_scalars(table.physical_columns, "connector 'mysql-cdc'", has_arrays=True)
         self.kinds: frozenset[Kind] = INSERT_ONLY if is_append_only(options) else ALL_KINDS
         self.is_bounded = self._settings(ScanRequest(table.physical_columns)).is_bounded
         if self.is_bounded:

@@ -20,6 +20,7 @@ from firesteel.connectors.cdc.options import (
 from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.postgres_cdc.settings import Address, CdcSettings
 from firesteel.connectors.postgres_cdc.source import PostgresCdcSource
+from firesteel.connectors.scalar_columns import check_scalars
 from firesteel.connectors.table_connector import (
     ALL_KINDS,
     INSERT_ONLY,
@@ -90,6 +91,7 @@ class PostgresCdcTable:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = options = OPTIONS["postgres-cdc"].read(table.options, "postgres-cdc")
+        check_scalars(table.physical_columns, "connector 'postgres-cdc'", has_arrays=True)
         options.choice("decoding.plugin.name", ("pgoutput",), "pgoutput")
         self._is_upsert = options.choice("changelog-mode", ("all", "upsert"), "all") == "upsert"
         if self._is_upsert and not table.primary_key:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from firesteel.columns import column_types as t
 from firesteel.columns.batch import Kind
-from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.key_lookup import KeyLookup, Retries
 from firesteel.connectors.lookup_cache import OPTIONS as LOOKUP_OPTIONS
@@ -14,6 +12,7 @@ from firesteel.connectors.lookup_cache import lookup_cache
 from firesteel.connectors.option_table import OptionTable
 from firesteel.connectors.redis.client import RedisAddress, RedisFinder, RedisRows, RedisSink
 from firesteel.connectors.redis.commands import COMMANDS, REFUSED, RedisCommand
+from firesteel.connectors.scalar_columns import check_scalars
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
@@ -93,9 +92,7 @@ class RedisTable:
                 f"The command '{name}' needs the columns {', '.join(command.arguments)}; the table has "
                 f"{', '.join(self._names)}"
             )
-        for column in self._table.physical_columns:
-            if isinstance(column.type, (t.ArrayType, t.MapType, t.MultisetType, t.RowType)):
-                raise ValidationException(f"Column '{column.name}' is {type_text(column.type)}, which has no text")
+        check_scalars(self._table.physical_columns, "connector 'redis'", has_arrays=False)
         key = self._table.primary_key
         if key and set(key) != set(self._names[: command.kept]):
             wanted = ", ".join(self._names[: command.kept])

@@ -52,10 +52,17 @@ def _runs(node: rel.Rel, is_streaming: bool) -> None:
 
 
 def _check_scan(node: rel.TableScan, is_streaming: bool) -> None:
-    if not is_streaming and frozenset(node.source.kinds) != INSERT_ONLY:
+    if is_streaming:
+        return
+    name = ".".join(node.table.path)
+    if not node.source.is_bounded:
+        raise ValidationException(
+            f"Querying an unbounded table '{name}' in batch mode is not allowed. The table source is unbounded."
+        )
+    if frozenset(node.source.kinds) != INSERT_ONLY:
         raise TableException(
             "Querying a table in batch mode is currently only possible for INSERT-only table sources. But the source "
-            f"for table '{'.'.join(node.table.path)}' produces other changelog messages than just INSERT."
+            f"for table '{name}' produces other changelog messages than just INSERT."
         )
 
 
