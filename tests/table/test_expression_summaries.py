@@ -8,7 +8,8 @@ import pytest
 
 from firesteel.table import DataTypes, expressions
 from firesteel.table.expression import JsonExistsOnError, TimeIntervalUnit
-from firesteel.table.expressions import UNBOUNDED_ROW, and_, array, call, col, lit, null_of, range_, row_interval
+from firesteel.table.expression_functions.expression_text import expression_sql
+from firesteel.table.expressions import UNBOUNDED_ROW, and_, array, call, col, lit, null_of, or_, range_, row_interval
 
 a, b, c = col("a"), col("b"), col("c")
 
@@ -17,6 +18,11 @@ TEXTS: dict[str, Any] = {
     "mod(2, b)": 2 % b,
     "notEquals(a, b)": a != b,
     "and(a, b)": and_(a, b),
+    "and(a, b, c)": and_(a, b, c),
+    "and(and(a, b), c)": a & b & c,
+    "or(a, b, c)": or_(a, b, c),
+    "between(a, b, c)": a.between(b, c),
+    "notBetween(a, 1, 2)": a.not_between(1, 2),
     "isNotTrue(a)": ~a,
     "minusPrefix(a)": -a,
     "power(a, b)": a**b,
@@ -62,3 +68,17 @@ TEXTS: dict[str, Any] = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_text_of_an_expression(text: str) -> None:
     assert str(TEXTS[text]) == text
+
+
+SQL: dict[str, Any] = {
+    "`a` BETWEEN 1 AND `b` + 2": a.between(1, b + 2),
+    "(`a` NOT BETWEEN `b` AND `c`) IS TRUE": a.not_between(b, c).is_true,
+    "(`a` BETWEEN 1 AND 2) = `b`": a.between(1, 2) == b,
+    "(`a` AND `b`) IS NOT TRUE": ~(a & b),
+    "`a` AND `b` AND (`c` > 1 OR `c` < 0 OR `c` = 5)": and_(a, b, or_(c > 1, c < 0, c == 5)),
+}
+
+
+@pytest.mark.parametrize("text", SQL)
+def test_the_sql_of_an_expression(text: str) -> None:
+    assert expression_sql(SQL[text]._node) == text

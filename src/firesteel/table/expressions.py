@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.rex import UserFunction
-from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression, JsonOnNull, SqlExpression, TimePointUnit
 from firesteel.table.expression_functions.expression_base import node_of, operand_nodes
@@ -239,7 +238,7 @@ def and_(predicate0: object, predicate1: object, *predicates: object) -> Express
         predicate1: The second condition.
         predicates: Further conditions.
     """
-    return _chain("AND", (predicate0, predicate1, *predicates))
+    return _call("AND", predicate0, predicate1, *predicates)
 
 
 def or_(predicate0: object, predicate1: object, *predicates: object) -> Expression[bool]:
@@ -250,12 +249,7 @@ def or_(predicate0: object, predicate1: object, *predicates: object) -> Expressi
         predicate1: The second condition.
         predicates: Further conditions.
     """
-    return _chain("OR", (predicate0, predicate1, *predicates))
-
-
-def _chain(function: str, operands: tuple[Any, ...]) -> Expression[Any]:
-    parts = [node_of(operand) for operand in operands]
-    return Expression(fold_in_groups(lambda left, right: Apply(function, (left, right)), parts))
+    return _call("OR", predicate0, predicate1, *predicates)
 
 
 def not_(expression: Expression[bool]) -> Expression[bool]:

@@ -126,8 +126,7 @@ class LogicMethods(ExpressionBase):
             lower_bound: Smallest value of the range, inclusive.
             upper_bound: Largest value of the range, inclusive; below `lower_bound` the result is false.
         """
-        low = Apply(">=", (self._node, node_of(lower_bound)))
-        return self._wrap(Apply("AND", (low, Apply("<=", (self._node, node_of(upper_bound))))))
+        return self._wrap(Apply("BETWEEN", (self._node, node_of(lower_bound), node_of(upper_bound))))
 
     def not_between(self, lower_bound: object, upper_bound: object) -> Expression[Any]:
         """Return whether the value is outside a range.
@@ -136,8 +135,7 @@ class LogicMethods(ExpressionBase):
             lower_bound: Smallest value of the range; the value itself is inside.
             upper_bound: Largest value of the range; the value itself is inside.
         """
-        low = Apply("<", (self._node, node_of(lower_bound)))
-        return self._wrap(Apply("OR", (low, Apply(">", (self._node, node_of(upper_bound))))))
+        return self._wrap(Apply("NOT BETWEEN", (self._node, node_of(lower_bound), node_of(upper_bound))))
 
     def in_(self, first_element_or_table: object, *remaining_elements: object) -> Expression[Any]:
         """Return whether the value is one of several values.

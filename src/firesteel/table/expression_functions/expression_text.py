@@ -10,6 +10,7 @@ from firesteel.columns.type_text import quoted, type_text
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
 _INFIX = frozenset(("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO"))
+_RANGES = frozenset(("BETWEEN", "NOT BETWEEN"))
 _PRECEDENCE = {"OR": 1, "AND": 2, "+": 5, "-": 5, "||": 5, "*": 6, "/": 6, "%": 6}
 _COMPARISON = 4
 _SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
@@ -80,15 +81,18 @@ def _interval(value: datetime.timedelta, kind: DayTimeIntervalType) -> str:
 
 def _call(node: Apply, name: Callable[[str], str]) -> str:
     function = node.function if isinstance(node.function, str) else getattr(node.function, "name", "function")
-    if function in _INFIX and len(node.operands) == 2:
-        left, right = node.operands
+    if function in _INFIX and len(node.operands) > 1:
+        left, *others = node.operands
         own = _PRECEDENCE.get(function, _COMPARISON)
-        return f"{_within(left, own, name)} {function} {_within(right, own + 1, name)}"
+        return f" {function} ".join([_within(left, own, name), *(_within(other, own + 1, name) for other in others)])
+    if function in _RANGES:
+        value, low, high = (_within(operand, _COMPARISON + 1, name) for operand in node.operands)
+        return f"{value} {function} {low} AND {high}"
     texts = [_text(operand, name) for operand in node.operands]
     if function == "NEGATE":
         return f"-{texts[0]}"
     if function.startswith("IS ") and len(texts) == 1:
-        return f"{texts[0]} {function}"
+        return f"{_within(node.operands[0], _COMPARISON + 1, name)} {function}"
     if function in ("CAST", "TRY_CAST"):
         return f"{function}({texts[0]} AS {texts[1].removesuffix(' NOT NULL')})"
     if function == "ITEM":
@@ -100,7 +104,7 @@ def _call(node: Apply, name: Callable[[str], str]) -> str:
 
 def _within(operand: object, outer: int, name: Callable[[str], str]) -> str:
     text = _text(operand, name)
-    if isinstance(operand, Apply) and operand.function in _INFIX:
+    if isinstance(operand, Apply) and operand.function in _INFIX | _RANGES:
         inner = _PRECEDENCE.get(operand.function, _COMPARISON)
         return f"({text})" if inner < outer else text
     return text

@@ -41,6 +41,7 @@ from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCa
 from firesteel.columns.type_families import DAY_TIME, INTERVALS, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
+from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.resolve.scope import Scope, illegal_null, where
 from firesteel.table.planner.resolve.unresolved_tools import user_function
@@ -241,6 +242,16 @@ class ExpressionResolver:
             return self.resolve(Apply("OR", (range_of(low, high), range_of(high, low)), position=position))
         return self.resolve(range_of(low, high))
 
+    def _not_between(self, call: Apply) -> Rex:
+        value, low, high = call.operands
+        return self.resolve(Apply("OR", (Apply("<", (value, low)), Apply(">", (value, high))), position=call.position))
+
+    def _chain(self, call: Apply) -> Rex:
+        """Return AND or OR of two operands or more."""
+        joined = self._call_in_table_api if call.position is None else self.call
+        name, parts = str(call.function).upper(), [self.resolve(operand) for operand in call.operands]
+        return fold_in_groups(lambda left, right: joined(name, (left, right), call), parts)
+
     def _in(self, call: Apply) -> Rex:
         """`x IN (a, b)`: the operands in one type."""
         operands = [self.resolve(operand) for operand in call.operands]
@@ -281,7 +292,10 @@ class ExpressionResolver:
     _special: ClassVar[dict[str, Callable[[ExpressionResolver, Apply], Rex]]] = {
         "CAST": _cast,
         "TRY_CAST": _cast,
+        "AND": _chain,
+        "OR": _chain,
         "BETWEEN": _between,
+        "NOT BETWEEN": _not_between,
         "BETWEEN SYMMETRIC": _between,
         "IN": _in,
         "NULLIF": _nullif,
