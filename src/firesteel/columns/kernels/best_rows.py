@@ -17,7 +17,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import distinct, first_of_segments, ranges
+from firesteel.columns.kernels.segments import distinct, ranges, starts_of_segments
 from firesteel.columns.runs.room import room_of
 
 
@@ -172,9 +172,9 @@ class BestRows:
         keys = sort_keys(columns, tuple((place, *by[1:]) for place, by in enumerate(self._order)))
         order = np.lexsort((*reversed(keys), numbers))
         is_known = np.concatenate([[0], np.cumsum(order < known)])
-        better = is_known[:-1] - is_known[_starts(numbers[order])]
+        better = is_known[:-1] - is_known[starts_of_segments(numbers[order])]
         order = order[(order < known) | (better < self._kept)]
-        return Ranking(sources, known, order, _starts(numbers[order]))
+        return Ranking(sources, known, order, starts_of_segments(numbers[order]))
 
     def _push(self, added: _Run) -> None:
         if not added.rows.length:
@@ -217,12 +217,6 @@ def _places(run: _Run, numbers: Array) -> Array:
     """Return the places of the rows of keys that are there."""
     places = ranges(np.searchsorted(run.numbers, numbers), np.searchsorted(run.numbers, numbers, "right"))
     return places[run.is_there[places]]
-
-
-def _starts(numbers: Array) -> Array:
-    """Return for each row where the rows of its key begin."""
-    starts = np.flatnonzero(first_of_segments(numbers))
-    return np.repeat(starts, np.diff(starts, append=len(numbers)))
 
 
 def _saved_form(rows: ColumnBatch, written: Array) -> ColumnBatch:
