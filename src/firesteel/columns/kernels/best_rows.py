@@ -15,6 +15,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rank_changes import places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import distinct, ranges, starts_of_segments
@@ -59,17 +60,12 @@ class Ranking:
     def take(self, *indexes: Array) -> tuple[ColumnBatch, list[Array]]:
         """Return the rows with some indexes, and the indexes of these in what is returned; -1 stands for no row."""
         ends = np.cumsum([len(places) for _, places in self.sources])
-        is_needed = np.zeros(ends[-1] + 1, bool)
-        for chosen in indexes:
-            is_needed[chosen] = True
-        is_needed[-1] = False
-        needed, numbers = np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
-        numbers[-1] = -1
+        needed, found = places_of_ids(ends[-1], indexes)
         stops, parts, start, offset = np.searchsorted(needed, ends), [], 0, 0
         for (rows, places), stop, end in zip(self.sources, stops.tolist(), ends.tolist(), strict=True):
             parts.append(rows.take(places[needed[start:stop] - offset]))
             start, offset = stop, end
-        return concat(parts), [numbers[chosen] for chosen in indexes]
+        return concat(parts), found
 
 
 class BestRows:

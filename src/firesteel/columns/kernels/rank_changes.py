@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -150,3 +150,19 @@ class RankChanges:
         is_there = ranks < self._prefixes.counts(places, lengths)
         found[is_there] = self._prefixes.at(places[is_there], lengths[is_there], ranks[is_there])
         return self._ids(steps, found)
+
+
+def places_of_ids(count: int, ids: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Return the ids that occur, ascending, and the place of each given id among them; -1 stands for no row.
+
+    Args:
+        count: The number of ids there are, from 0.
+        ids: The given ids.
+    """
+    is_needed = np.zeros(count + 1, bool)
+    for part in ids:
+        is_needed[part] = True
+    is_needed[-1] = False
+    places = np.cumsum(is_needed) - 1
+    places[-1] = -1
+    return np.flatnonzero(is_needed), [places[part] for part in ids]

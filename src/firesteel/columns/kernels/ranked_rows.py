@@ -19,7 +19,7 @@ from firesteel.columns.kernels.hash_index import HashIndex
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.order_index import OrderIndex
-from firesteel.columns.kernels.rank_changes import RankEvents, Taken
+from firesteel.columns.kernels.rank_changes import RankEvents, Taken, places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.segments import distinct, starts_of_segments
 from firesteel.columns.rows import signs_of
@@ -178,17 +178,12 @@ class Ranked:
         return targets
 
     def _take(self, *ids: Array) -> Taken:
-        is_needed = np.zeros(len(self.of) + 1, bool)
-        for part in ids:
-            is_needed[part] = True
-        is_needed[-1] = False
-        needed, places = np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
-        places[-1] = -1
+        needed, places = places_of_ids(len(self.of), ids)
         known = needed[needed < len(self.known)]
         rows = [replace(self.batch, kinds=None).take(self.come[needed[len(known) :] - len(self.known)])]
         if len(known):
             rows.insert(0, self.stored.take(self.known[known]))
-        return concat(rows), [places[part] for part in ids]
+        return concat(rows), places
 
     def apply(self) -> None:
         """Change the stored rows."""
