@@ -34,15 +34,16 @@ class AvroMessages(AvroFormat):
         """Return a row per message."""
         found = [message for message in messages if message is not None]
         try:
-            return self.batch_of(self._from_json(found) if self._is_json else self._from_binary(found))
+            if self._is_json:
+                return self.batch_of(self._from_json(found))
+            return self.columns_of(found, self.schema) or self.batch_of(self._from_binary(found))
         except Exception as error:  # fastavro raises errors of many kinds for malformed messages
             raise problem("deserialize Avro record", error) from error
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return the message of each row."""
         try:
-            records = self.records_of(batch)
-            return self._to_json(records) if self._is_json else [self.binary(record) for record in records]
+            return self._to_json(self.records_of(batch)) if self._is_json else self.binary_of(batch)
         except Exception as error:
             raise problem("serialize row", error) from error
 
