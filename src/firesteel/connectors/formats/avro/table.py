@@ -36,7 +36,7 @@ class AvroMessages(AvroFormat):
         try:
             if self._is_json:
                 return self.batch_of(self._from_json(found))
-            return self.columns_of(found, self.schema) or self.batch_of(self._from_binary(found))
+            return self.columns_of(found, self.schema) or self.batch_of(self.read_one_by_one(found))
         except Exception as error:  # fastavro raises errors of many kinds for malformed messages
             raise problem("deserialize Avro record", error) from error
 
@@ -47,7 +47,8 @@ class AvroMessages(AvroFormat):
         except Exception as error:
             raise problem("serialize row", error) from error
 
-    def _from_binary(self, messages: list[bytes]) -> list[Any]:
+    def read_one_by_one(self, messages: list[bytes]) -> list[Any]:
+        """Return the record of each message as fastavro reads it."""
         read, schema = fastavro().schemaless_reader, self.schema.parsed
         return [read(io.BytesIO(message), schema, None) for message in messages]
 
