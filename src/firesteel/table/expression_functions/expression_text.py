@@ -84,7 +84,8 @@ def _call(node: Apply, name: Callable[[str], str]) -> str:
     if function in _INFIX and len(node.operands) > 1:
         left, *others = node.operands
         own = _PRECEDENCE.get(function, _COMPARISON)
-        return f" {function} ".join([_within(left, own, name), *(_within(other, own + 1, name) for other in others)])
+        first = own + (own == _COMPARISON)  # comparisons of comparisons have parentheses on both sides
+        return f" {function} ".join([_within(left, first, name), *(_within(other, own + 1, name) for other in others)])
     if function in _RANGES:
         value, low, high = (_within(operand, _COMPARISON + 1, name) for operand in node.operands)
         return f"{value} {function} {low} AND {high}"
