@@ -30,6 +30,7 @@ TEXTS: dict[str, Any] = {
     "isNull(a)": a.is_null,
     "sum0(a)": a.sum0,
     "distinct(count(a))": a.count.distinct,
+    "distinct(a)": a.distinct,
     "first_value(a)": a.first_value,
     "stddevPop(a)": a.stddev_pop,
     "ARRAY_AGG(a)": a.array_agg,

@@ -270,3 +270,19 @@ def test_durations_may_be_shorter_than_a_millisecond(t_env):
         assert config.set(key, text).get_idle_state_retention() == datetime.timedelta(microseconds=micros)
     with pytest.raises(ValueError, match=r"option 'table\.exec\.state\.ttl': 'soon' is not a duration"):
         config.set(key, "soon")
+
+
+A = col("a")
+
+
+@pytest.mark.parametrize("expression", [A, A + 1, A.abs, A.sum + 1], ids=str)
+def test_distinct_is_for_aggregates_only(t_env, expression):
+    numbers = t_env.from_elements([(1,)], ["a"])
+    with pytest.raises(ValidationException, match="Distinct operator can only be applied to aggregation expressions!"):
+        numbers.select(expression.distinct)
+
+
+def test_distinct_of_other_functions_in_sql(t_env):
+    t_env.create_temporary_view("numbers", t_env.from_elements([(1,)], ["a"]))
+    with pytest.raises(ValidationException, match="DISTINCT/ALL not allowed with ABS function"):
+        t_env.sql_query("SELECT ABS(DISTINCT a) FROM numbers")

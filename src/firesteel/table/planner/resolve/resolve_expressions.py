@@ -152,6 +152,8 @@ class ExpressionResolver:
         return self._subquery(subquery, operand)
 
     def _apply(self, call: Apply) -> Rex:
+        if call.distinct:
+            _check_aggregate(call)
         if not isinstance(call.function, str):
             return self._user_call(call.function, call)
         function = user_function(call, self.catalogs)
@@ -289,9 +291,13 @@ class ExpressionResolver:
 
         return field_access(row, names[field] if isinstance(field, int) else str(field))
 
+    def _distinct(self, call: Apply) -> Rex:
+        raise ValidationException(_NO_AGGREGATE)
+
     _special: ClassVar[dict[str, Callable[[ExpressionResolver, Apply], Rex]]] = {
         "CAST": _cast,
         "TRY_CAST": _cast,
+        "DISTINCT": _distinct,
         "AND": _chain,
         "OR": _chain,
         "BETWEEN": _between,
@@ -301,6 +307,24 @@ class ExpressionResolver:
         "NULLIF": _nullif,
         "DOT": _dot,
     }
+
+
+_NO_AGGREGATE = "Distinct operator can only be applied to aggregation expressions!"
+
+
+def _check_aggregate(call: Apply) -> None:
+    """Check that a call with DISTINCT is one of an aggregate function.
+
+    Raises:
+        ValidationException: it is not.
+    """
+    name = call.function if isinstance(call.function, str) else call.function.name
+    if find_aggregate(name.upper()) is not None:
+        return
+    if call.position is None:
+        raise ValidationException(_NO_AGGREGATE)
+    message = f"{where(call.position)}DISTINCT/ALL not allowed with {name.upper()} function"
+    raise ValidationException(f"SQL validation failed. {message}")
 
 
 def _refuse_nulls(function: str, operands: Sequence[Rex], position: Position) -> None:
