@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -70,6 +71,18 @@ def test_a_failed_call_is_repeated(options, attempts):
     with pytest.raises(ValueError, match="no answer"):
         results(failing, [("a",)], retry_delay="0 ms", **options)
     assert tried == ["a"] * attempts
+
+
+def test_a_failed_call_is_repeated_after_a_delay():
+    tried = []
+
+    async def failing(text):
+        tried.append(time.monotonic())
+        raise ValueError("no answer")
+
+    with pytest.raises(ValueError, match="no answer"):
+        results(failing, [("a",)], retry_delay="20 ms", max_attempts="2")
+    assert tried[1] - tried[0] >= 0.019
 
 
 def test_a_call_that_takes_too_long_fails_with_its_arguments():

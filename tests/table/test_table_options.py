@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from firesteel.common import Row, RowKind, Types
+from firesteel.common.options import table_options
+from firesteel.common.options.option import Option
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.table import DataTypes, ExplainDetail, Schema, StreamTableEnvironment
-from firesteel.table.errors import TableException
-from firesteel.testing import run_local
+from firesteel.table import DataTypes, EnvironmentSettings, ExplainDetail, Schema, StreamTableEnvironment
+from firesteel.table.errors import TableException, ValidationException
+from firesteel.testing import ManualClock, run_local
 
 INSERT, BEFORE, AFTER, DELETE = RowKind
 
@@ -148,3 +151,97 @@ def test_printed_columns_are_as_wide_as_the_option_says(capsys: pytest.CaptureFi
     t_env = environment(**{"table.display.max-column-width": "10"})[1]
     t_env.execute_sql("SELECT 'abcdefghijk' AS w, 1 AS n").print()
     assert "| +I | abcdefg... |           1 |" in capsys.readouterr().out.splitlines()
+
+
+MINI_BATCH = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.allow-latency": "1 s",
+    "table.exec.mini-batch.size": "1000",
+}
+
+
+def counted(**options: str) -> int:
+    """The number of changes of three groups that get ten rows each, in three batches."""
+    env, t_env = environment(**options)
+    rows = [Row(number % 3) for number in range(30)]
+    t_env.create_temporary_view(
+        "t", t_env.from_data_stream(env.from_collection(rows, Types.ROW_NAMED(["k"], [Types.INT()])))
+    )
+    t_env.to_changelog_stream(t_env.sql_query("SELECT k, COUNT(*) FROM t GROUP BY k")).collect_async()
+    return len(run_local(env, batch_elements=10).elements)
+
+
+def test_mini_batches_leave_out_what_is_replaced_at_once() -> None:
+    assert counted() == 3 + 2 * 27
+    assert counted(**MINI_BATCH) == 3 + 2 * 6
+    assert counted(**MINI_BATCH | {"table.exec.mini-batch.size": "1"}) == counted()
+    with pytest.raises(ValidationException, match="MiniBatch Latency must be greater than 0 ms"):
+        counted(**MINI_BATCH | {"table.exec.mini-batch.allow-latency": "0 ms"})
+
+
+@pytest.mark.parametrize(("strategy", "is_local"), [("AUTO", True), ("TWO_PHASE", True), ("ONE_PHASE", False)])
+def test_groups_are_aggregated_before_they_are_sent(strategy: str, is_local: bool) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env, EnvironmentSettings.in_batch_mode())
+    t_env.get_config().set("table.optimizer.agg-phase-strategy", strategy)
+    t_env.execute_sql("CREATE TABLE t (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '9')")
+    t_env.to_data_stream(t_env.sql_query("SELECT k, COUNT(*) FROM t GROUP BY k")).print()
+    names = [node.name for node in env.get_stream_graph().nodes.values()]
+    assert any(name.startswith("LocalGroupAggregate") for name in names) == is_local
+
+
+HERE = "tests/table/test_table_options.py"
+ASYNC = "tests/operators/test_async_calls.py"
+SHOWN_BY = {
+    "table.display.max-column-width": (HERE, "test_printed_columns_are_as_wide_as_the_option_says"),
+    "table.dml-sync": ("tests/cli/test_sql.py", "test_a_file_whose_inserts_wait_for_their_jobs_succeeds"),
+    "table.exec.async-scalar.max-attempts": (ASYNC, "test_a_failed_call_is_repeated"),
+    "table.exec.async-scalar.max-concurrent-operations": (ASYNC, "test_no_more_calls_run_at_a_time_than_allowed"),
+    "table.exec.async-scalar.retry-delay": (ASYNC, "test_a_failed_call_is_repeated_after_a_delay"),
+    "table.exec.async-scalar.retry-strategy": (ASYNC, "test_a_failed_call_is_repeated"),
+    "table.exec.async-scalar.timeout": (ASYNC, "test_a_call_that_takes_too_long_fails_with_its_arguments"),
+    **dict.fromkeys(MINI_BATCH, (HERE, "test_mini_batches_leave_out_what_is_replaced_at_once")),
+    "table.exec.sink.not-null-enforcer": (HERE, "test_null_in_a_not_null_column_is_an_error_or_dropped"),
+    "table.exec.sink.type-length-enforcer": (HERE, "test_texts_are_cut_and_padded"),
+    "table.exec.sink.upsert-materialize": (
+        "tests/table/test_upsert_sinks.py",
+        "test_the_materializer_can_be_forced_and_a_wrong_value_is_named",
+    ),
+    "table.exec.source.cdc-events-duplicate": (HERE, "test_changes_that_come_again_are_compared_with_the_last_row"),
+    "table.exec.source.idle-timeout": (
+        "tests/table/test_kafka_tables.py",
+        "test_a_partition_without_rows_holds_windows_back_until_it_is_idle",
+    ),
+    "table.exec.state.ttl": (HERE, "test_groups_that_expire_start_anew"),
+    "table.local-time-zone": ("tests/table/test_time_zones.py", "test_days_are_cut_at_local_midnight"),
+    "table.optimizer.agg-phase-strategy": (HERE, "test_groups_are_aggregated_before_they_are_sent"),
+    "table.optimizer.join-reorder-enabled": ("tests/table/test_join_order.py", "test_small_inputs_are_joined_first"),
+    "table.optimizer.join.broadcast-threshold": (
+        "tests/table/test_broadcast_joins.py",
+        "test_the_limit_is_flinks_by_default",
+    ),
+    "table.optimizer.reuse-source-enabled": (HERE, "test_equal_parts_of_a_plan_run_once_or_twice"),
+    "table.optimizer.reuse-sub-plan-enabled": (HERE, "test_equal_parts_of_a_plan_run_once_or_twice"),
+    "table.plan.force-recompile": ("tests/table/test_compiled_plans.py", "test_a_statement_set_is_one_plan"),
+}
+"""The test that shows the effect of each option."""
+
+ONE_VALUE = {"table.sql-dialect"}
+"""Options whose other values are refused."""
+
+
+def test_groups_that_expire_start_anew() -> None:
+    env, t_env = environment(**{"table.exec.state.ttl": "1 s"})
+    stream = env.from_collection([Row(1)] * 3, Types.ROW_NAMED(["k"], [Types.INT()]))
+    t_env.create_temporary_view("t", t_env.from_data_stream(stream))
+    t_env.to_changelog_stream(t_env.sql_query("SELECT k, COUNT(*) FROM t GROUP BY k")).collect_async()
+    with ManualClock() as clock:
+        found = run_local(env, batch_elements=1, clock=clock, clock_step_ms=2000).elements
+    assert [tuple(row) for row in found] == [(1, 1)] * 3
+
+
+def test_the_effect_of_each_option_is_shown() -> None:
+    options = {found.key for found in vars(table_options).values() if isinstance(found, Option)}
+    assert {key for key in options if key.startswith("table.")} == SHOWN_BY.keys() | ONE_VALUE
+    for path, name in SHOWN_BY.values():
+        assert f"def {name}(" in (Path(__file__).parents[2] / path).read_text(), (path, name)
