@@ -102,8 +102,9 @@ class AggregateMethods(ExpressionBase):
     @property
     def distinct(self) -> Expression[Any]:
         """The aggregate over distinct values; a query with another expression is refused."""
-        is_call = isinstance(self._node, Apply)
-        return self._wrap(replace(self._node, distinct=True) if is_call else Apply("DISTINCT", (self._node,)))
+        if isinstance(self._node, Apply):
+            return self._wrap(replace(self._node, distinct=True))
+        return self._wrap(Apply("DISTINCT", (self._node,)))
 
     def list_agg(self, separator: object = None) -> Expression[Any]:
         """Return all strings of the group as one string (LISTAGG).
