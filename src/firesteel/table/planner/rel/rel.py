@@ -142,6 +142,7 @@ class WindowAggregate(OneInput):
         window: The assignment of rows to windows; None if the input already has window columns.
         window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
         flat: Whether the only call is a table aggregate function, with several rows per group and several columns.
+        state_ttl: That of the `Aggregate` which the node becomes if its input loses the window columns.
     """
 
     input: Rel
@@ -152,6 +153,7 @@ class WindowAggregate(OneInput):
     row_type: RowType
     window_columns: tuple[int | None, int | None, int | None] | None = None
     flat: bool = False
+    state_ttl: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +161,7 @@ class Correlate(OneInput):
     """A join of each row with the results of a table function; `outer` keeps rows without results.
 
     Attributes:
-        function: The user's table function, or `UNNEST`.
+        function: The user's table function, or `UNNEST`; in resolved plans also `LATERAL` of a subquery's rows.
     """
 
     input: Rel

@@ -10,10 +10,9 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.resolve.on_subqueries import Side
 from firesteel.table.planner.resolve.resolve_joins import JoinResolver
 from firesteel.table.planner.resolve.scans import scan
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, Side, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, table_options
 from firesteel.table.planner.resolve.table_functions import TableFunctions
 from firesteel.table.syntax import queries as q
@@ -134,9 +133,10 @@ class FromResolver:
         inner = named.query if named is not None else item.right
         if isinstance(inner, q.TableFunctionCall) and may_check:
             return self._functions.correlate(left, inner, item.kind == "LEFT", named, item.condition)
-        joins = JoinResolver(self.queries, self.outer, self._conditions, self._hints)
         if isinstance(inner, q.Lateral) and may_check:
-            return joins.lateral(item, left, inner, named)
+            query = self.queries.resolve(inner.query, left[1])
+            return self._functions.lateral(left, query, item.kind == "LEFT", named, item.condition)
+        joins = JoinResolver(self.queries, self.outer, self._conditions, self._hints)
         as_of = inner.as_of if isinstance(inner, q.TableRef) else None
         right = replace(inner, as_of=None) if isinstance(inner, q.TableRef) else inner
         right = right if named is None else replace(named, query=right)

@@ -1,0 +1,162 @@
+"""New types of nodes whose inputs have lost time attributes, or windows. Flink: `RelTimeIndicatorConverter`.
+
+Names are resolved as if time attributes remained such: only the joins that subqueries become tell whether they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from firesteel.columns.column_types import DataType, RowType
+from firesteel.columns.rex import Call, InputRef, Rex, SubqueryValue, UserCall
+from firesteel.common.cases import case
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.changelog import is_time
+from firesteel.table.planner.rel.join_times import keeps_times
+from firesteel.table.planner.rel.joins import without_times
+from firesteel.table.planner.rel.node_tables import for_each_node
+from firesteel.table.planner.rel.projections import with_inputs
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import children, row_type, with_operands
+from firesteel.table.planner.rel.time_attributes import materialized, without_time_attribute
+from firesteel.table.planner.rel.window_columns import window_columns
+
+Lost = frozenset[int]
+"""The columns of the inputs of a node that were time attributes and are none any more; left ones come first."""
+
+
+def retyped(node: Rel, inputs: Sequence[Rel]) -> Rel:
+    """Return a node over other inputs, whose columns differ in being time attributes at most."""
+    if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
+        return node
+    return _RETYPED[type(node)](with_inputs(node, inputs), lost_times(_types(node.inputs), _types(inputs)))
+
+
+def lost_times(before: Sequence[DataType], after: Sequence[DataType]) -> Lost:
+    """Return the columns that are no time attributes any more, by the types before and after."""
+    pairs = enumerate(zip(before, after, strict=True))
+    return frozenset(place for place, (old, new) in pairs if is_time(old) and not is_time(new))
+
+
+def retyped_rex(rex: Rex, lost: Lost) -> Rex:
+    """Return an expression over columns some of which have lost being time attributes."""
+    if isinstance(rex, InputRef):
+        return InputRef(rex.index, without_time_attribute(rex.type)) if rex.index in lost else rex
+    if not isinstance(rex, Call | UserCall | SubqueryValue):
+        return rex
+    result = with_operands(rex, tuple(retyped_rex(operand, lost) for operand in rex.operands))
+    if result is rex or any(is_time(operand.type) for operand in children(result)):
+        return result
+    return replace(result, type=without_time_attribute(rex.type))
+
+
+def projected(node: Rel, expressions: Sequence[Rex], kind: RowType) -> rel.Project:
+    """Return a projection to columns of which only those are time attributes that their expressions are."""
+    types = [
+        old if is_time(rex.type) else without_time_attribute(old)
+        for rex, old in zip(expressions, kind.field_types(), strict=True)
+    ]
+    return rel.Project(node, tuple(expressions), row_type(kind.names, types))
+
+
+def _types(nodes: Sequence[Rel]) -> list[DataType]:
+    return [kind for node in nodes for kind in node.row_type.field_types()]
+
+
+def _without(kind: RowType, columns: Iterable[int]) -> RowType:
+    """Return a row type in which these columns are no time attributes."""
+    lost = frozenset(columns)
+    types = [without_time_attribute(old) if i in lost else old for i, old in enumerate(kind.field_types())]
+    return row_type(kind.names, types)
+
+
+def _same(node: Rel, lost: Lost) -> Rel:
+    return node
+
+
+def _appended(node: rel.AssignWatermark | rel.Correlate | rel.Over | rel.Rank | rel.Expand, lost: Lost) -> Rel:
+    return replace(node, row_type=_without(node.row_type, lost))
+
+
+def _window_table(node: rel.WindowTableFunction, lost: Lost) -> Rel:
+    time = {len(node.row_type) - 1} if node.window.time in lost else set()
+    return replace(node, row_type=_without(node.row_type, lost | time))
+
+
+def _project(node: rel.Project, lost: Lost) -> Rel:
+    return projected(node.input, [retyped_rex(rex, lost) for rex in node.expressions], node.row_type)
+
+
+def _of_keys(node: rel.Grouped, keys: Iterable[int]) -> RowType:
+    """Return the columns of groups without time attributes among keys, which are indexes of the input's columns."""
+    lost = frozenset(keys)
+    return _without(node.row_type, (place for place, key in enumerate(node.keys) if key in lost))
+
+
+def _aggregate(node: rel.Aggregate, lost: Lost) -> Rel:
+    return replace(node, row_type=_of_keys(node, lost))
+
+
+def _window_aggregate(node: rel.WindowAggregate, lost: Lost) -> Rel:
+    """Windows in columns may be gone: then the rows are grouped by columns like others."""
+    if node.window is not None:
+        return replace(node, row_type=_of_keys(node, lost))
+    columns = window_columns(node.input)
+    if columns is None:
+        return rel.Aggregate(node.input, node.keys, node.calls, _of_keys(node, node.keys), node.flat, node.state_ttl)
+    kind = _of_keys(node, {*node.keys} - {columns[2]})
+    return replace(node, window_columns=columns, row_type=kind)
+
+
+def _join(node: rel.Join, lost: Lost) -> rel.Join:
+    if not node.keeps_times or keeps_times(node):
+        return replace(node, row_type=_without(node.row_type, lost))
+    left, right = without_times(node.left), without_times(node.right)
+    return replace(node, left=left, right=right, row_type=materialized(node.row_type), keeps_times=False)
+
+
+def _temporal_join(node: rel.TemporalJoin, lost: Lost) -> Rel:
+    return replace(node, join=replace(node.join, row_type=_without(node.row_type, lost)))
+
+
+def _union(node: rel.Union, lost: Lost) -> Rel:
+    return replace(node, row_type=_without(node.row_type, (index % len(node.row_type) for index in lost)))
+
+
+def _match(node: rel.Match, lost: Lost) -> Rel:
+    return replace(node, row_type=_without(node.row_type, (i for i, one in enumerate(node.partition) if one in lost)))
+
+
+def _chosen_later(node: Rel, lost: Lost) -> Rel:
+    raise LookupError(f"{type(node).__name__} is chosen when all types are known")
+
+
+_RETYPED: dict[type, Callable[[object, Lost], Rel]] = for_each_node(
+    "which of its columns lose being time attributes with those of its inputs",
+    [
+        case(rel.TableScan, _same),
+        case(rel.StreamScan, _same),
+        case(rel.Values, _same),
+        case(rel.AssignWatermark, _appended),
+        case(rel.Project, _project),
+        case(rel.Filter, _same),
+        case(rel.Aggregate, _aggregate),
+        case(rel.WindowTableFunction, _window_table),
+        case(rel.WindowAggregate, _window_aggregate),
+        case(rel.Join, _join),
+        case(rel.IntervalJoin, _chosen_later),
+        case(rel.TemporalJoin, _temporal_join),
+        case(rel.LookupJoin, _chosen_later),
+        case(rel.WindowJoin, _chosen_later),
+        case(rel.Correlate, _appended),
+        case(rel.Union, _union),
+        case(rel.SetOperation, _same),
+        case(rel.Sort, _same),
+        case(rel.Over, _appended),
+        case(rel.Rank, _appended),
+        case(rel.Expand, _appended),
+        case(rel.Match, _match),
+    ],
+)
+"""The node over inputs of other types; (node over its new inputs, with its old types; columns)."""

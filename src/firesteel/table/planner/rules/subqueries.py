@@ -1,0 +1,306 @@
+"""Subqueries in expressions become joins. Calcite: `SubQueryRemoveRule`; Flink: `FlinkSubQueryRemoveRule`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from firesteel.columns.column_types import BigIntType
+from firesteel.columns.rex import Call, InputRef, OuterRef, Rex, SubqueryValue
+from firesteel.common.cases import method_case
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.equi_joins import condition_parts
+from firesteel.table.planner.rel.joins import make_join, make_temporal_join
+from firesteel.table.planner.rel.node_tables import for_each_node
+from firesteel.table.planner.rel.outer_refs import outer_values, query_of, split_operands, with_outer_values
+from firesteel.table.planner.rel.projections import extended, filtered, of_sides
+from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.rex_tools import (
+    conjunction,
+    conjuncts,
+    input_refs,
+    is_deterministic,
+    refs,
+    row_type,
+    shift,
+    subqueries_in,
+    transform,
+    with_operands,
+)
+from firesteel.table.planner.rules import apply as applies
+from firesteel.table.planner.rules import subquery_conditions as conditions
+from firesteel.table.planner.rules.domain import cannot_unnest
+from firesteel.table.planner.rules.null_safe import call
+from firesteel.table.planner.rules.pull_filters import picked
+from firesteel.table.planner.rules.retype import lost_times, projected, retyped, retyped_rex
+from firesteel.table.planner.rules.rows_of_nothing import with_rows
+
+
+def remove_subqueries(nodes: Sequence[Rel], is_streaming: bool) -> list[Rel]:
+    """Return plans with joins in place of subqueries, and the types that these joins leave to the nodes above.
+
+    Raises:
+        TableException: A subquery refers to the rows around it in a way that does not become a join.
+    """
+    removal = _Removal(is_streaming)
+    return [removal.removed(node) for node in nodes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Removal:
+    """The removal of subqueries from the plans of a job."""
+
+    is_streaming: bool
+    _memo: dict[int, tuple[Rel, Rel]] = field(default_factory=dict)
+
+    def removed(self, node: Rel) -> Rel:
+        """Return a plan without subqueries."""
+        if id(node) not in self._memo:
+            over = retyped(node, [self.removed(child) for child in node.inputs])
+            self._memo[id(node)] = node, _REMOVED[type(over)](self, over)
+        return self._memo[id(node)][1]
+
+    def query(self, value: SubqueryValue) -> Rel:
+        """Return the query of a subquery, without those within, over the operands as they are now."""
+        query = query_of(value)
+        known = dict(zip(outer_values(query, value.level), split_operands(value)[1], strict=True))
+
+        def change(ref: OuterRef) -> Rex | None:
+            return OuterRef(known[ref.rex], ref.type, ref.level) if ref.level == value.level else None
+
+        return with_outer_values(self.removed(query), change)
+
+    def project(self, node: rel.Project) -> Rel:
+        """Return a projection whose expressions read columns of joins."""
+        if not subqueries_in(node.expressions):
+            return node
+        beside = _Beside(self, node.input)
+        expressions = beside.placed(node.expressions)
+        return projected(beside.node, expressions, node.row_type)
+
+    def filter(self, node: rel.Filter) -> Rel:
+        """Return the filtered rows: [NOT] IN and [NOT] EXISTS are semi and anti joins, after all other conditions."""
+        parts = conjuncts(node.condition)
+        others = [part for part in parts if subqueries_in([part])]
+        if not others:
+            return node
+        result = source = filtered(node.input, [part for part in parts if not subqueries_in([part])])
+        for part in list(others):
+            found = _membership(part)
+            if found is not None:
+                others.remove(part)
+                result = self._semi_join(result, source, *found)
+        beside = _Beside(self, result)
+        placed = beside.placed(others)
+        return _first_columns(filtered(beside.node, placed), len(node.row_type))
+
+    def _semi_join(self, node: Rel, source: Rel, kind: str, value: SubqueryValue) -> Rel:
+        beside = _Beside(self, node)
+        compared = tuple(beside.computed_once(operand) for operand in split_operands(value)[0])
+        apply = applies.Apply(beside.node, self.query(value), kind, value.level, source, compared)
+        return _first_columns(applies.unnest(apply, self.is_streaming), len(node.row_type))
+
+    def join(self, node: rel.Join) -> Rel:
+        """Return a join whose inputs have columns for the values of subqueries in its condition."""
+        if node.condition is None or not subqueries_in([node.condition]):
+            return node
+        left, right, condition = self._sides(node)
+        joined = make_join(left, right, node.kind, condition, self.is_streaming, state_ttl=node.state_ttl)
+        return _without_added(joined, node, left)
+
+    def temporal_join(self, node: rel.TemporalJoin) -> Rel:
+        """Return a join as `join` does."""
+        join = node.join
+        if join.condition is None or not subqueries_in([join.condition]):
+            return node
+        left, right, condition = self._sides(join)
+        joined = make_temporal_join(left, right, join.kind, condition, node.left_time, join.state_ttl)
+        return _without_added(joined, join, left)
+
+    def _sides(self, join: rel.Join) -> tuple[Rel, Rel, Rex | None]:
+        """Return the inputs of a join with columns for subqueries, and the condition over them.
+
+        Above an outer join its result has lost which rows had a match, so the subqueries go below it.
+        """
+        width, parts = len(join.left.row_type), condition_parts(join)
+        on_left: list[Rex] = []
+        on_right: list[Rex] = []
+        for value in dict.fromkeys(subqueries_in(parts)):
+            read = input_refs(value)
+            if all(index < width for index in read):
+                on_left.append(value)
+            elif all(index >= width for index in read):
+                on_right.append(value)
+            else:
+                raise cannot_unnest(value.level)
+        left = self.project_more(join.left, on_left)
+        right = self.project_more(join.right, [shift(value, -width) for value in on_right])
+        start = width + len(on_left)
+        places: dict[Rex, int] = {value: width + i for i, value in enumerate(on_left)}
+        places |= {value: start + len(join.right.row_type) + i for i, value in enumerate(on_right)}
+
+        def move(rex: Rex) -> Rex | None:
+            if isinstance(rex, SubqueryValue):
+                return InputRef(places[rex], rex.type)
+            is_moved = isinstance(rex, InputRef) and rex.index >= width
+            return shift(rex, len(on_left)) if is_moved else None
+
+        return left, right, conjunction([transform(part, move) for part in parts])
+
+    def project_more(self, node: Rel, values: list[Rex]) -> Rel:
+        """Return a node with additional columns for the values of subqueries."""
+        return self.removed(extended(node, values, "$on"))
+
+    def correlate(self, node: rel.Correlate) -> Rel:
+        """Return the join of each row with those of LATERAL."""
+        value = node.operands[0]
+        if not isinstance(value, SubqueryValue):
+            return node
+        inner, width = self.query(value), len(node.input.row_type)
+        if node.condition is not None:
+            inner = rel.Filter(inner, _of_right(node.condition, width, value.level))
+        joined = applies.beside_rows(node.input, inner, node.outer, value.level, self.is_streaming)
+        return _first_columns(joined, len(node.row_type))
+
+    def keep(self, node: Rel) -> Rel:
+        """Return a node whose expressions are no subqueries."""
+        return node
+
+
+class _Beside:
+    """A node to which joins append columns for the values of subqueries in expressions over it."""
+
+    def __init__(self, removal: _Removal, node: Rel) -> None:
+        self.node = node
+        self._source = node
+        self._removal = removal
+        self._places: dict[Rex, Rex] = {}
+
+    def placed(self, rexes: Sequence[Rex]) -> list[Rex]:
+        """Return expressions over the node as it is then."""
+        placed = [transform(rex, self._place) for rex in rexes]
+        before = self._source.row_type.field_types()
+        lost = lost_times(before, self.node.row_type.field_types()[: len(before)])
+        return [retyped_rex(rex, lost) for rex in placed]
+
+    def _place(self, rex: Rex) -> Rex | None:
+        if not isinstance(rex, SubqueryValue):
+            return None
+        if rex not in self._places:
+            self._places[rex] = self._value(with_operands(rex, tuple(self.placed(rex.operands))))
+        return self._places[rex]
+
+    def _value(self, value: Rex) -> Rex:
+        assert isinstance(value, SubqueryValue)
+        inner = self._removal.query(value)
+        operands = [self.computed_once(operand) for operand in split_operands(value)[0]]
+        match value.kind:
+            case "EXISTS":
+                return conditions.exists(self._append(conditions.counts(inner), value)[0])
+            case "SCALAR":
+                return self._append(applies.single(inner), value)[0]
+            case "IN":
+                return self._contained(value, inner, operands)
+        return conditions.compared(value.kind, operands[0], self._append(conditions.bounds(inner), value))
+
+    def computed_once(self, operand: Rex) -> Rex:
+        """Return what is compared with a subquery: a column for what would differ if it were computed again."""
+        if isinstance(operand, Call) and operand.function == "ROW":
+            return with_operands(operand, tuple(map(self.computed_once, operand.operands)))
+        if is_deterministic(operand):
+            return operand
+        grown = extended(self.node, [operand], "$once")
+        self._source = grown if self._source is self.node else self._source
+        self.node = grown
+        return refs(grown.row_type)[-1]
+
+    def _append(self, inner: Rel, value: SubqueryValue) -> list[Rex]:
+        """Join a subquery with at most one row, and return its columns."""
+        width, count = len(self.node.row_type), len(inner.row_type)
+        apply = applies.Apply(self.node, inner, "LEFT", value.level, self._source)
+        self.node = applies.unnest(apply, self._removal.is_streaming)
+        return list(refs(self.node.row_type)[width : width + count])
+
+    def _contained(self, value: SubqueryValue, inner: Rel, operands: list[Rex]) -> Rex:
+        """Return the value of an IN that is not a whole condition of WHERE."""
+        may_be_null = any(rex.type.is_nullable for rex in (*operands, *refs(inner.row_type)))
+        if split_operands(value)[1] or (may_be_null and len(operands) > 1):
+            pairs = zip(operands, refs(inner.row_type), strict=True)
+            equal = conjunction([call("=", OuterRef(o, o.type, value.level), column) for o, column in pairs])
+            assert equal is not None
+            return conditions.found(*self._append(conditions.equal_rows(inner, equal), value))
+        columns = self._append(conditions.counts(inner), value) if may_be_null else []
+        return conditions.contained(self._join_distinct(inner, operands), tuple(operands), columns)
+
+    def _join_distinct(self, inner: Rel, operands: list[Rex]) -> Rex:
+        """Join the distinct rows of a subquery, and return whether there is one that equals the operands."""
+        inner = with_rows(inner) if self._removal.is_streaming else inner
+        width, kind, keys = len(self.node.row_type), BigIntType(False), tuple(range(len(inner.row_type)))
+        columns = row_type([*inner.row_type.names, "$count"], [*inner.row_type.field_types(), kind])
+        distinct = rel.Aggregate(inner, keys, (rel.AggregateCall("COUNT", (), kind),), columns)
+        equal = [call("=", o, shift(c, width)) for o, c in zip(operands, refs(inner.row_type), strict=True)]
+        self.node = make_join(self.node, distinct, "LEFT", conjunction(equal), self._removal.is_streaming)
+        return call("IS NOT NULL", InputRef(width + len(keys), kind.nullable()))
+
+
+def _membership(part: Rex) -> tuple[str, SubqueryValue] | None:
+    """Return SEMI or ANTI and the subquery where a condition is [NOT] IN or [NOT] EXISTS, None: it is another one."""
+    kind = "SEMI"
+    while isinstance(part, Call) and part.function == "NOT":
+        kind = "ANTI" if kind == "SEMI" else "SEMI"
+        part = part.operands[0]
+    if isinstance(part, SubqueryValue) and part.kind in ("IN", "EXISTS") and not subqueries_in(part.operands):
+        return kind, part
+    return None
+
+
+def _first_columns(node: Rel, count: int) -> Rel:
+    return picked(node, list(range(count)))
+
+
+def _without_added(joined: Rel, node: rel.Join, left: Rel) -> Rel:
+    """Return a join without the columns that were added to its inputs."""
+    width, start, types = len(node.left.row_type), len(left.row_type), joined.row_type.field_types()
+    kept = [*types[:width], *types[start : start + len(node.right.row_type)]]
+    return of_sides(joined, width, start, row_type(node.row_type.names, kept))
+
+
+def _of_right(condition: Rex, width: int, level: int) -> Rex:
+    """Return a condition of a join over the columns of its right side; those of the left side are of a query around."""
+
+    def change(rex: Rex) -> Rex | None:
+        if not isinstance(rex, InputRef):
+            return None
+        return OuterRef(rex, rex.type, level) if rex.index < width else InputRef(rex.index - width, rex.type)
+
+    return transform(condition, change)
+
+
+_REMOVED: dict[type, Callable[[_Removal, object], Rel]] = for_each_node(
+    "what becomes of subqueries in its expressions",
+    [
+        method_case(rel.TableScan, _Removal.keep),
+        method_case(rel.StreamScan, _Removal.keep),
+        method_case(rel.Values, _Removal.keep),
+        method_case(rel.AssignWatermark, _Removal.keep),
+        method_case(rel.Project, _Removal.project),
+        method_case(rel.Filter, _Removal.filter),
+        method_case(rel.Aggregate, _Removal.keep),
+        method_case(rel.WindowTableFunction, _Removal.keep),
+        method_case(rel.WindowAggregate, _Removal.keep),
+        method_case(rel.Join, _Removal.join),
+        method_case(rel.IntervalJoin, _Removal.keep),
+        method_case(rel.TemporalJoin, _Removal.temporal_join),
+        method_case(rel.LookupJoin, _Removal.keep),
+        method_case(rel.WindowJoin, _Removal.keep),
+        method_case(rel.Correlate, _Removal.correlate),
+        method_case(rel.Union, _Removal.keep),
+        method_case(rel.SetOperation, _Removal.keep),
+        method_case(rel.Sort, _Removal.keep),
+        method_case(rel.Over, _Removal.keep),
+        method_case(rel.Rank, _Removal.keep),
+        method_case(rel.Expand, _Removal.keep),
+        method_case(rel.Match, _Removal.keep),
+    ],
+)
+"""The node without subqueries; (removal, node whose inputs have none)."""
