@@ -63,7 +63,7 @@ def _outer_refs(value: object, known: set[int]) -> Iterator[OuterRef]:
         for operand in value.operands:
             yield from _outer_refs(operand, known)
         if isinstance(value, SubqueryValue):  # what it reads of the rows around are its operands
-            yield from (ref for ref in _outer_refs(value.query, set()) if ref.level != value.level)
+            yield from (ref for ref in _outer_refs(value.query, known) if ref.level != value.level)
     elif isinstance(value, tuple):
         for part in value:
             yield from _outer_refs(part, known)

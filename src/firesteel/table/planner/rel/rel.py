@@ -142,7 +142,6 @@ class WindowAggregate(OneInput):
         window: The assignment of rows to windows; None if the input already has window columns.
         window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
         flat: Whether the only call is a table aggregate function, with several rows per group and several columns.
-        state_ttl: That of the `Aggregate` which the node becomes if its input loses the window columns.
     """
 
     input: Rel
@@ -153,7 +152,6 @@ class WindowAggregate(OneInput):
     row_type: RowType
     window_columns: tuple[int | None, int | None, int | None] | None = None
     flat: bool = False
-    state_ttl: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,12 +18,10 @@ from firesteel.columns.column_types import (
 from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex, SubqueryValue
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.outer_refs import split_operands
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names, with_operands
-from firesteel.table.planner.rel.time_attributes import with_kind, without_time_attribute
-from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.group_calls import GroupCall, group_call
 from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.group_windows import group_window_of
@@ -149,19 +147,7 @@ class GroupedSelect:
         kind = self._keys[index].type
         if self._sets is not None and not all(index in one for one in self._sets):
             kind = kind.nullable()
-        if is_time(kind) and not self._is_window_time(index):
-            kind = without_time_attribute(kind)
         return kind
-
-    def _is_window_time(self, index: int) -> bool:
-        columns, key = self._window_columns(), self._keys[index]
-        return columns is not None and isinstance(key, InputRef) and key.index == columns[2]
-
-    def _window_columns(self) -> tuple[int, int, int | None] | None:
-        """Return the columns of window start, end and time if these are among the keys."""
-        columns = window_columns(self.node)
-        indexes = {key.index for key in self._keys if isinstance(key, InputRef)}
-        return columns if columns is not None and columns[0] in indexes and columns[1] in indexes else None
 
     def property(self, name: str, nullable: bool) -> Rex:
         """Return a window property: start, end, rowtime or proctime; those of the Table API are nullable."""
@@ -284,14 +270,12 @@ class GroupedSelect:
         )
 
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
-        columns = self._window_columns() if self.window is None else None
         source = GroupProjection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
         if self._sets is not None:
             source.keep_apart()
         calls = tuple(call.over(source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
-        kept = None if columns is None else source.window(*columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
         if self._sets is not None and keys:
@@ -301,11 +285,10 @@ class GroupedSelect:
         types = [*types, *id_types, *(call.type for call in calls), *(self._property_type(p) for p in self._properties)]
         kind = row_type(unique_names([*names, *(f"w${p}" for p in self._properties)]), types)
         grouped: rel.Grouped
-        ttl = self._state_ttl
-        if window is not None or kept is not None:
-            grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept, False, ttl)
+        if window is not None:
+            grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind)
         else:
-            grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=ttl)
+            grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
         place = self._placer(len(keys), count, len(calls))
         if self._sets is None or keys:
             return grouped, place

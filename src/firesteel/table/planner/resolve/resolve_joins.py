@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING
 from firesteel.columns.column_types import BooleanType
 from firesteel.columns.rex import InputRef, Rex
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
-from firesteel.table.planner.rel.joins import make_join, make_temporal_join
+from firesteel.table.planner.rel.equi_joins import joined_type
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import is_deterministic, shift
+from firesteel.table.planner.rel.rex_tools import shift
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, Side
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import subqueries_of
-from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by, has_subquery
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
+from firesteel.table.syntax.unresolved import Ref, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver
-
-_OUTER = ("LEFT", "RIGHT", "FULL")
 
 
 class JoinResolver:
@@ -33,17 +31,13 @@ class JoinResolver:
     Args:
         queries: Resolves nested queries.
         outer: The scope of the enclosing query.
-        conditions: The parts of WHERE; those that an inner join can check are taken out.
         hints: The hints of the SELECT, which joins look up.
     """
 
-    def __init__(
-        self, queries: QueryResolver, outer: Scope | None, conditions: list[Unresolved], hints: SelectHints
-    ) -> None:
+    def __init__(self, queries: QueryResolver, outer: Scope | None, hints: SelectHints) -> None:
         self._queries = queries
         self._context = queries.context
         self._outer = outer
-        self._conditions = conditions
         self._hints = hints
 
     def join(self, item: q.Join, left: Side, right: Side, as_of: Unresolved | None) -> Side:
@@ -61,22 +55,13 @@ class JoinResolver:
         both = self._side_by_side(left, right)
         kind = "INNER" if item.kind == "CROSS" else item.kind
         time = None if as_of is None else self._resolver(left[1]).resolve(as_of)
-        parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
-        apart = [part for part in parts if has_subquery(part)]
-        condition = self._condition(_without(item, apart), both, left, right)
-        # `FROM a, b WHERE a.k = b.k` is a join on `k`; left in WHERE it would be a cross product with a filter, and
-        # none of times or windows.
-        if kind == "INNER" and time is None:
-            condition = self._and_where(condition, both)
-        ttl = self._ttl(item)
-        if time is None:
-            node = make_join(left[0], right[0], kind, condition, self._context.is_streaming, state_ttl=ttl)
-        else:
-            node = make_temporal_join(left[0], right[0], kind, condition, _time_column(kind, time), ttl)
+        condition = self._condition(item, both, left, right)
+        types = joined_type(left[0].row_type, right[0].row_type, kind)
+        join = rel.Join(left[0], right[0], kind, (), (), condition, types, False, self._ttl(item), None)
+        node = join if time is None else rel.TemporalJoin(join, _time_column(kind, time), None)
         if kind in ("SEMI", "ANTI"):
             return node, left[1]
-        scope = self._joined_scope(item, node, left, right)
-        return filter_by(node, apart, scope, self._queries), scope
+        return node, self._joined_scope(item, node, left, right)
 
     # --- conditions --------------------------------------------------------------------------------------------------
 
@@ -86,8 +71,7 @@ class JoinResolver:
             return self._equal(names, left, right)
         if item.condition is None:
             return None
-        # In the condition of an outer join, subqueries become columns of its inputs; a semi join has none.
-        subqueries = subqueries_of(self._queries, both) if item.kind in _OUTER else None
+        subqueries = None if item.kind in ("SEMI", "ANTI") else subqueries_of(self._queries, both)
         condition = ExpressionResolver(both, self._context.catalogs, subqueries).resolve(item.condition)
         if not isinstance(condition.type, BooleanType):
             raise ValidationException("SQL validation failed. ON clause must be a condition")
@@ -98,19 +82,6 @@ class JoinResolver:
         pairs = [(left[1].find(Ref((name,))), shift(right[1].find(Ref((name,))), width)) for name in names]
         parts: list[Rex] = [resolver.call("=", pair) for pair in pairs]
         return reduce(lambda a, b: resolver.call("AND", (a, b)), parts)
-
-    def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
-        """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""
-        resolver = self._resolver(Scope(both.columns))
-        for part in list(self._conditions):
-            try:
-                rex: Rex = resolver.resolve(part)
-            except ValidationException:
-                continue  # of tables further right, of the query around, or an error that is found later
-            if isinstance(rex.type, BooleanType) and is_deterministic(rex):
-                self._conditions.remove(part)
-                condition = rex if condition is None else resolver.call("AND", (condition, rex))
-        return condition
 
     def _ttl(self, item: q.Join) -> tuple[str | None, str | None]:
         return self._hints.of_join(input_name(item.left), input_name(item.right))
@@ -162,12 +133,3 @@ def _time_column(kind: str, time: Rex) -> int:
             "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
         )
     return time.index
-
-
-def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:
-    """Return a join without parts of its condition."""
-    if not parts:
-        return item
-    assert item.condition is not None
-    rest: list[Unresolved] = [part for part in conjuncts_of(item.condition) if part not in parts]
-    return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)

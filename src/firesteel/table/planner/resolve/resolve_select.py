@@ -19,7 +19,7 @@ from firesteel.table.planner.resolve.scope import Scope, field_access, typed
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
 from firesteel.table.planner.resolve.subqueries import subqueries_of
 from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, walk, with_values
-from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by
+from firesteel.table.planner.resolve.where_conditions import filter_by
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
 
@@ -60,9 +60,9 @@ class SelectResolver:
     def _resolve_ordered(
         self, query: q.Select, orderings: Sequence[Ordering], hidden: list[Rex], hints: SelectHints
     ) -> tuple[Rel, list[int]]:
-        conditions = [] if query.where is None else conjuncts_of(query.where)
-        node, scope = self._source(query, conditions, hints)
-        node = filter_by(node, conditions, scope, self.queries)
+        node, scope = self._source(query, hints)
+        if query.where is not None:
+            node = filter_by(node, query.where, scope, self.queries)
         items = self._expanded(query.items, scope)
         everything: list[Unresolved] = [
             *items,
@@ -96,10 +96,10 @@ class SelectResolver:
     def _aggregates(self, expressions: list[Unresolved]) -> bool:
         return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
 
-    def _source(self, query: q.Select, conditions: list[Unresolved], hints: SelectHints) -> tuple[Rel, Scope]:
+    def _source(self, query: q.Select, hints: SelectHints) -> tuple[Rel, Scope]:
         if query.source is None:
             return one_row(), Scope((), self.outer)
-        node, scope = self.queries.from_clause(query.source, self.outer, conditions, hints)
+        node, scope = self.queries.from_clause(query.source, self.outer, hints)
         return node, Scope(scope.columns, self.outer)
 
     def _expanded(self, items: tuple[Unresolved, ...], scope: Scope) -> list[Unresolved]:

@@ -13,25 +13,17 @@ from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, where
 from firesteel.table.planner.resolve.subqueries import subqueries_of
-from firesteel.table.planner.resolve.unresolved_tools import walk
-from firesteel.table.syntax.unresolved import Apply, Subquery, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver
 
 
-def filter_by(node: Rel, conditions: list[Unresolved], scope: Scope, queries: QueryResolver) -> Rel:
-    """Return the rows of a node for which all conditions of WHERE are true."""
-    if not conditions:
-        return node
+def filter_by(node: Rel, condition: Unresolved, scope: Scope, queries: QueryResolver) -> Rel:
+    """Return the rows of a node for which the condition of WHERE is true."""
     resolver = ExpressionResolver(scope, queries.context.catalogs, subqueries_of(queries, scope))
-    parts = [part for one in conditions for part in conjuncts(_condition(resolver.resolve(one), one))]
+    parts = [part for one in _conjuncts(condition) for part in conjuncts(_condition(resolver.resolve(one), one))]
     return rel.Filter(node, conjunction(parts) or Literal(True, BooleanType(False)))
-
-
-def has_subquery(expression: Unresolved) -> bool:
-    """Return whether a subquery occurs in an expression."""
-    return any(isinstance(part, Subquery) for part in walk(expression))
 
 
 def _condition(rex: Rex, part: object) -> Rex:
@@ -43,8 +35,8 @@ def _condition(rex: Rex, part: object) -> Rex:
     return rex
 
 
-def conjuncts_of(condition: Unresolved) -> list[Unresolved]:
+def _conjuncts(condition: Unresolved) -> list[Unresolved]:
     """Return the parts of a condition that ANDs join."""
     if isinstance(condition, Apply) and condition.function == "AND":
-        return [part for operand in condition.operands for part in conjuncts_of(operand)]
+        return [part for operand in condition.operands for part in _conjuncts(operand)]
     return [condition]

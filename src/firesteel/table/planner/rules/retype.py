@@ -13,13 +13,11 @@ from firesteel.columns.rex import Call, InputRef, Rex, SubqueryValue, UserCall
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
-from firesteel.table.planner.rel.join_times import keeps_times
-from firesteel.table.planner.rel.joins import without_times
 from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import children, row_type, with_operands
-from firesteel.table.planner.rel.time_attributes import materialized, without_time_attribute
+from firesteel.table.planner.rel.time_attributes import without_time_attribute
 from firesteel.table.planner.rel.window_columns import window_columns
 
 Lost = frozenset[int]
@@ -28,9 +26,9 @@ Lost = frozenset[int]
 
 def retyped(node: Rel, inputs: Sequence[Rel]) -> Rel:
     """Return a node over other inputs, whose columns differ in being time attributes at most."""
-    if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
-        return node
-    return _RETYPED[type(node)](with_inputs(node, inputs), lost_times(_types(node.inputs), _types(inputs)))
+    is_same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+    over = node if is_same else with_inputs(node, inputs)
+    return _RETYPED[type(node)](over, lost_times(_types(node.inputs), _types(inputs)))
 
 
 def lost_times(before: Sequence[DataType], after: Sequence[DataType]) -> Lost:
@@ -71,11 +69,13 @@ def _without(kind: RowType, columns: Iterable[int]) -> RowType:
     return row_type(kind.names, types)
 
 
-def _same(node: Rel, lost: Lost) -> Rel:
+def _same(node: object, lost: Lost) -> Rel:
+    assert isinstance(node, Rel)
     return node
 
 
-def _appended(node: rel.AssignWatermark | rel.Correlate | rel.Over | rel.Rank | rel.Expand, lost: Lost) -> Rel:
+def _appended(node: object, lost: Lost) -> Rel:
+    assert isinstance(node, rel.AssignWatermark | rel.Correlate | rel.Over | rel.Rank | rel.Expand)
     return replace(node, row_type=_without(node.row_type, lost))
 
 
@@ -95,29 +95,16 @@ def _of_keys(node: rel.Grouped, keys: Iterable[int]) -> RowType:
 
 
 def _aggregate(node: rel.Aggregate, lost: Lost) -> Rel:
-    return replace(node, row_type=_of_keys(node, lost))
+    """Rows are grouped by window if the columns of windows are among the keys; only then time is one of them, too."""
+    columns = window_columns(node.input)
+    if columns is None or not {*columns[:2]} <= {*node.keys}:
+        return replace(node, row_type=_of_keys(node, node.keys))
+    kind = _of_keys(node, lost | {*node.keys} - {columns[2]})
+    return rel.WindowAggregate(node.input, node.keys, node.calls, None, (), kind, columns, node.flat)
 
 
 def _window_aggregate(node: rel.WindowAggregate, lost: Lost) -> Rel:
-    """Windows in columns may be gone: then the rows are grouped by columns like others."""
-    if node.window is not None:
-        return replace(node, row_type=_of_keys(node, lost))
-    columns = window_columns(node.input)
-    if columns is None:
-        return rel.Aggregate(node.input, node.keys, node.calls, _of_keys(node, node.keys), node.flat, node.state_ttl)
-    kind = _of_keys(node, {*node.keys} - {columns[2]})
-    return replace(node, window_columns=columns, row_type=kind)
-
-
-def _join(node: rel.Join, lost: Lost) -> rel.Join:
-    if not node.keeps_times or keeps_times(node):
-        return replace(node, row_type=_without(node.row_type, lost))
-    left, right = without_times(node.left), without_times(node.right)
-    return replace(node, left=left, right=right, row_type=materialized(node.row_type), keeps_times=False)
-
-
-def _temporal_join(node: rel.TemporalJoin, lost: Lost) -> Rel:
-    return replace(node, join=replace(node.join, row_type=_without(node.row_type, lost)))
+    return replace(node, row_type=_of_keys(node, node.keys))
 
 
 def _union(node: rel.Union, lost: Lost) -> Rel:
@@ -128,35 +115,22 @@ def _match(node: rel.Match, lost: Lost) -> Rel:
     return replace(node, row_type=_without(node.row_type, (i for i, one in enumerate(node.partition) if one in lost)))
 
 
-def _chosen_later(node: Rel, lost: Lost) -> Rel:
-    raise LookupError(f"{type(node).__name__} is chosen when all types are known")
-
-
 _RETYPED: dict[type, Callable[[object, Lost], Rel]] = for_each_node(
     "which of its columns lose being time attributes with those of its inputs",
     [
-        case(rel.TableScan, _same),
-        case(rel.StreamScan, _same),
-        case(rel.Values, _same),
-        case(rel.AssignWatermark, _appended),
+        *((kind, _same) for kind in (rel.TableScan, rel.StreamScan, rel.Values, rel.Filter, rel.Sort)),
+        *((kind, _same) for kind in (rel.SetOperation, rel.Join, rel.TemporalJoin)),
+        *((kind, _same) for kind in (rel.IntervalJoin, rel.LookupJoin, rel.WindowJoin)),
+        *((kind, _appended) for kind in (rel.AssignWatermark, rel.Correlate, rel.Over, rel.Rank, rel.Expand)),
         case(rel.Project, _project),
-        case(rel.Filter, _same),
         case(rel.Aggregate, _aggregate),
-        case(rel.WindowTableFunction, _window_table),
         case(rel.WindowAggregate, _window_aggregate),
-        case(rel.Join, _join),
-        case(rel.IntervalJoin, _chosen_later),
-        case(rel.TemporalJoin, _temporal_join),
-        case(rel.LookupJoin, _chosen_later),
-        case(rel.WindowJoin, _chosen_later),
-        case(rel.Correlate, _appended),
+        case(rel.WindowTableFunction, _window_table),
         case(rel.Union, _union),
-        case(rel.SetOperation, _same),
-        case(rel.Sort, _same),
-        case(rel.Over, _appended),
-        case(rel.Rank, _appended),
-        case(rel.Expand, _appended),
         case(rel.Match, _match),
     ],
 )
-"""The node over inputs of other types; (node over its new inputs, with its old types; columns)."""
+"""The node over inputs of other types; (node over its new inputs, with its old types; columns).
+
+Joins get their types when they are made of their inputs and conditions (`make_join`); some are chosen later.
+"""

@@ -1,4 +1,7 @@
-"""Subqueries in expressions become joins. Calcite: `SubQueryRemoveRule`; Flink: `FlinkSubQueryRemoveRule`."""
+"""Subqueries in expressions become joins. Calcite: `SubQueryRemoveRule`; Flink: `FlinkSubQueryRemoveRule`.
+
+Why: `docs/decisions/0064-names-before-joins.md`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from firesteel.columns.column_types import BigIntType
 from firesteel.columns.rex import Call, InputRef, OuterRef, Rex, SubqueryValue
 from firesteel.common.cases import method_case
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.equi_joins import condition_parts
 from firesteel.table.planner.rel.joins import make_join, make_temporal_join
 from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.outer_refs import outer_values, query_of, split_operands, with_outer_values
-from firesteel.table.planner.rel.projections import extended, filtered, of_sides
+from firesteel.table.planner.rel.projections import extended, filtered
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
@@ -34,6 +36,7 @@ from firesteel.table.planner.rules.null_safe import call
 from firesteel.table.planner.rules.pull_filters import picked
 from firesteel.table.planner.rules.retype import lost_times, projected, retyped, retyped_rex
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
+from firesteel.table.planner.rules.where_in_joins import where_in_joins
 
 
 def remove_subqueries(nodes: Sequence[Rel], is_streaming: bool) -> list[Rel]:
@@ -56,7 +59,8 @@ class _Removal:
     def removed(self, node: Rel) -> Rel:
         """Return a plan without subqueries."""
         if id(node) not in self._memo:
-            over = retyped(node, [self.removed(child) for child in node.inputs])
+            moved = where_in_joins(node)
+            over = retyped(moved, [self.removed(child) for child in moved.inputs])
             self._memo[id(node)] = node, _REMOVED[type(over)](self, over)
         return self._memo[id(node)][1]
 
@@ -84,15 +88,17 @@ class _Removal:
         others = [part for part in parts if subqueries_in([part])]
         if not others:
             return node
-        result = source = filtered(node.input, [part for part in parts if not subqueries_in([part])])
-        for part in list(others):
-            found = _membership(part)
-            if found is not None:
-                others.remove(part)
-                result = self._semi_join(result, source, *found)
-        beside = _Beside(self, result)
-        placed = beside.placed(others)
-        return _first_columns(filtered(beside.node, placed), len(node.row_type))
+        return self._filtered(filtered(node.input, [part for part in parts if not subqueries_in([part])]), others)
+
+    def _filtered(self, source: Rel, parts: list[Rex]) -> Rel:
+        """Return the rows for which conditions on subqueries are true."""
+        node = source
+        for part in parts:
+            if (found := _membership(part)) is not None:
+                node = self._semi_join(node, source, *found)
+        beside = _Beside(self, node)
+        placed = beside.placed([part for part in parts if _membership(part) is None])
+        return _first_columns(filtered(beside.node, placed), len(source.row_type))
 
     def _semi_join(self, node: Rel, source: Rel, kind: str, value: SubqueryValue) -> Rel:
         beside = _Beside(self, node)
@@ -100,41 +106,44 @@ class _Removal:
         apply = applies.Apply(beside.node, self.query(value), kind, value.level, source, compared)
         return _first_columns(applies.unnest(apply, self.is_streaming), len(node.row_type))
 
-    def join(self, node: rel.Join) -> Rel:
-        """Return a join whose inputs have columns for the values of subqueries in its condition."""
-        if node.condition is None or not subqueries_in([node.condition]):
-            return node
-        left, right, condition = self._sides(node)
-        joined = make_join(left, right, node.kind, condition, self.is_streaming, state_ttl=node.state_ttl)
-        return _without_added(joined, node, left)
+    def join(self, node: rel.Join | rel.TemporalJoin) -> Rel:
+        """Return a join with its keys and types, and without subqueries in its condition.
 
-    def temporal_join(self, node: rel.TemporalJoin) -> Rel:
-        """Return a join as `join` does."""
-        join = node.join
-        if join.condition is None or not subqueries_in([join.condition]):
-            return node
-        left, right, condition = self._sides(join)
-        joined = make_temporal_join(left, right, join.kind, condition, node.left_time, join.state_ttl)
-        return _without_added(joined, join, left)
-
-    def _sides(self, join: rel.Join) -> tuple[Rel, Rel, Rex | None]:
-        """Return the inputs of a join with columns for subqueries, and the condition over them.
-
-        Above an outer join its result has lost which rows had a match, so the subqueries go below it.
+        Those of an inner join are conditions of the joined rows. The result of an outer join has lost which rows had a
+        match, so its inputs get columns for them.
         """
-        width, parts = len(join.left.row_type), condition_parts(join)
+        join = node if isinstance(node, rel.Join) else node.join
+        if join.keeps_times is not None:  # of a compiled plan
+            return node
+        parts = [] if join.condition is None else conjuncts(join.condition)
+        if not subqueries_in(parts):
+            return self._typed(node, join.left, join.right, join.condition)
+        if join.kind == "INNER":
+            plain = conjunction([part for part in parts if not subqueries_in([part])])
+            joined = self._typed(node, join.left, join.right, plain)
+            return self._filtered(joined, [part for part in parts if subqueries_in([part])])
+        left, right, parts = self._sides(join, parts)
+        joined = self._typed(node, left, right, conjunction(parts))
+        width, start = len(join.left.row_type), len(left.row_type)
+        return picked(joined, [*range(width), *range(start, start + len(join.right.row_type))])
+
+    def _typed(self, node: rel.Join | rel.TemporalJoin, left: Rel, right: Rel, condition: Rex | None) -> Rel:
+        if isinstance(node, rel.Join):
+            return make_join(left, right, node.kind, condition, self.is_streaming, state_ttl=node.state_ttl)
+        return make_temporal_join(left, right, node.join.kind, condition, node.left_time, node.join.state_ttl)
+
+    def _sides(self, join: rel.Join, parts: list[Rex]) -> tuple[Rel, Rel, list[Rex]]:
+        """Return the inputs of a join with columns for subqueries, and the condition over them."""
+        width = len(join.left.row_type)
         on_left: list[Rex] = []
         on_right: list[Rex] = []
         for value in dict.fromkeys(subqueries_in(parts)):
             read = input_refs(value)
-            if all(index < width for index in read):
-                on_left.append(value)
-            elif all(index >= width for index in read):
-                on_right.append(value)
-            else:
+            if any(index < width for index in read) and any(index >= width for index in read):
                 raise cannot_unnest(value.level)
-        left = self.project_more(join.left, on_left)
-        right = self.project_more(join.right, [shift(value, -width) for value in on_right])
+            (on_right if any(index >= width for index in read) else on_left).append(value)
+        left = self._extended(join.left, on_left)
+        right = self._extended(join.right, [shift(value, -width) for value in on_right])
         start = width + len(on_left)
         places: dict[Rex, int] = {value: width + i for i, value in enumerate(on_left)}
         places |= {value: start + len(join.right.row_type) + i for i, value in enumerate(on_right)}
@@ -145,11 +154,11 @@ class _Removal:
             is_moved = isinstance(rex, InputRef) and rex.index >= width
             return shift(rex, len(on_left)) if is_moved else None
 
-        return left, right, conjunction([transform(part, move) for part in parts])
+        return left, right, [transform(part, move) for part in parts]
 
-    def project_more(self, node: Rel, values: list[Rex]) -> Rel:
-        """Return a node with additional columns for the values of subqueries."""
-        return self.removed(extended(node, values, "$on"))
+    def _extended(self, node: Rel, values: list[Rex]) -> Rel:
+        made = extended(node, values, "$on")
+        return self.project(made) if isinstance(made, rel.Project) and values else node
 
     def correlate(self, node: rel.Correlate) -> Rel:
         """Return the join of each row with those of LATERAL."""
@@ -162,8 +171,9 @@ class _Removal:
         joined = applies.beside_rows(node.input, inner, node.outer, value.level, self.is_streaming)
         return _first_columns(joined, len(node.row_type))
 
-    def keep(self, node: Rel) -> Rel:
+    def keep(self, node: object) -> Rel:
         """Return a node whose expressions are no subqueries."""
+        assert isinstance(node, Rel)
         return node
 
 
@@ -258,13 +268,6 @@ def _first_columns(node: Rel, count: int) -> Rel:
     return picked(node, list(range(count)))
 
 
-def _without_added(joined: Rel, node: rel.Join, left: Rel) -> Rel:
-    """Return a join without the columns that were added to its inputs."""
-    width, start, types = len(node.left.row_type), len(left.row_type), joined.row_type.field_types()
-    kept = [*types[:width], *types[start : start + len(node.right.row_type)]]
-    return of_sides(joined, width, start, row_type(node.row_type.names, kept))
-
-
 def _of_right(condition: Rex, width: int, level: int) -> Rex:
     """Return a condition of a join over the columns of its right side; those of the left side are of a query around."""
 
@@ -276,31 +279,20 @@ def _of_right(condition: Rex, width: int, level: int) -> Rex:
     return transform(condition, change)
 
 
+_WITHOUT_SUBQUERIES = (
+    *(rel.TableScan, rel.StreamScan, rel.Values, rel.AssignWatermark, rel.Aggregate, rel.WindowTableFunction),
+    *(rel.WindowAggregate, rel.IntervalJoin, rel.LookupJoin, rel.WindowJoin, rel.Union, rel.SetOperation, rel.Sort),
+    *(rel.Over, rel.Rank, rel.Expand, rel.Match),
+)
 _REMOVED: dict[type, Callable[[_Removal, object], Rel]] = for_each_node(
     "what becomes of subqueries in its expressions",
     [
-        method_case(rel.TableScan, _Removal.keep),
-        method_case(rel.StreamScan, _Removal.keep),
-        method_case(rel.Values, _Removal.keep),
-        method_case(rel.AssignWatermark, _Removal.keep),
+        *((kind, _Removal.keep) for kind in _WITHOUT_SUBQUERIES),
         method_case(rel.Project, _Removal.project),
         method_case(rel.Filter, _Removal.filter),
-        method_case(rel.Aggregate, _Removal.keep),
-        method_case(rel.WindowTableFunction, _Removal.keep),
-        method_case(rel.WindowAggregate, _Removal.keep),
         method_case(rel.Join, _Removal.join),
-        method_case(rel.IntervalJoin, _Removal.keep),
-        method_case(rel.TemporalJoin, _Removal.temporal_join),
-        method_case(rel.LookupJoin, _Removal.keep),
-        method_case(rel.WindowJoin, _Removal.keep),
+        method_case(rel.TemporalJoin, _Removal.join),
         method_case(rel.Correlate, _Removal.correlate),
-        method_case(rel.Union, _Removal.keep),
-        method_case(rel.SetOperation, _Removal.keep),
-        method_case(rel.Sort, _Removal.keep),
-        method_case(rel.Over, _Removal.keep),
-        method_case(rel.Rank, _Removal.keep),
-        method_case(rel.Expand, _Removal.keep),
-        method_case(rel.Match, _Removal.keep),
     ],
 )
 """The node without subqueries; (removal, node whose inputs have none)."""
