@@ -4,10 +4,15 @@ import datetime
 import math
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.function import CallSite, per_row
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.type_text import type_text
+from firesteel.columns.type_text import parse_type, type_text
 from tests.columns.rexes import call, column, lit, run
 
 D = Decimal
@@ -22,6 +27,8 @@ def values(name, operands):
     refs = [lit(v, x) if v in texts else column(i, x) for i, (x, v) in enumerate(operands)]
     columns = [(text, [value, value]) for text, value in operands] or [("INT", [1, 1])]
     assert run(call(name, *refs), *columns) == run(constant) * 2 or run(constant)[0] != run(constant)[0]
+    repeated = [(text, items * 150) for text, items in columns]
+    assert run(call(name, *refs), *repeated) == run(constant) * 300 or run(constant)[0] != run(constant)[0]
     return run(constant)[0], type_text(constant.type)
 
 
@@ -230,3 +237,21 @@ def test_the_host_of_a_url_keeps_its_case():
 def test_other_digits_make_no_address():
     assert values("INET_ATON", [(S, "\u00b2")])[0] is None
     assert values("INET_ATON", [(S, "1.2.3.\u0664")])[0] is None
+
+
+@given(st.lists(st.none() | st.text("ab", max_size=2), min_size=1, max_size=4), st.booleans(), st.integers(255, 600))
+def test_a_function_is_called_once_for_values_that_repeat(known, null_call, length):
+    calls = []
+    site = CallSite((column(0, S), lit("x", S)), parse_type(S), EvaluationContext())
+    kernel = per_row(lambda _: lambda *row: calls.append(row) or repr(row), null_call)(site)
+    values = [known[place % len(known)] for place in range(length)]
+    found = kernel([pa.array(values, pa.string()), pa.scalar("x")], length).to_pylist()
+    assert found == [None if value is None and not null_call else repr((value, "x")) for value in values]
+    assert length < 256 or len(calls) == len(set(known) if null_call else set(known) - {None})
+
+
+@pytest.mark.parametrize("values", [[0.0, -0.0] * 300, [[1], [2]] * 300, [None] * 600, [str(n) for n in range(600)]])
+def test_values_that_do_not_repeat_or_have_no_dictionary_are_taken_one_by_one(values):
+    site = CallSite((column(0, S),), parse_type(S), EvaluationContext())
+    kernel = per_row(lambda _: repr, null_call=True)(site)
+    assert kernel([pa.array(values)], len(values)).to_pylist() == list(map(repr, values))

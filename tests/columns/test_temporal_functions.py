@@ -1,9 +1,12 @@
 import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.java_dates import finest_unit, java_formatter
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import time_zone
 from tests.columns.rexes import call, column, lit, run
@@ -144,3 +147,37 @@ def test_watermark_and_typeof():
     context = EvaluationContext(watermark_ms=lambda: 1000)
     assert run(rex, ("TIMESTAMP(3)", [MOMENT]), context=context) == [datetime.datetime(1970, 1, 1, 0, 0, 1)]
     assert run(call("TYPEOF", lit("x", "CHAR(1) NOT NULL"))) == ["CHAR(1) NOT NULL"]
+
+
+LETTERS = "GyuYMLdDEecFwWqQaHhKkmsSnNA"
+MOMENTS = st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1))
+
+
+@given(
+    st.lists(st.sampled_from(LETTERS), min_size=1, max_size=3).map(" ".join),
+    st.lists(st.none() | MOMENTS, min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_a_column_is_formatted_as_its_values_are(pattern, moments, zoned):
+    moments = [moment and moment.replace(microsecond=moment.microsecond // 1000 * 1000) for moment in moments]
+    local = moments
+    if zoned:
+        moments = [moment and moment.replace(tzinfo=datetime.UTC) for moment in moments]
+        local = [moment and moment.astimezone(SHANGHAI.time_zone).replace(tzinfo=None) for moment in moments]
+    kind = "TIMESTAMP_LTZ(3)" if zoned else "TIMESTAMP(3)"
+    rex = call("DATE_FORMAT", column(0, kind), lit(pattern, S))
+    wanted = [moment and java_formatter(pattern)(moment) for moment in local]
+    assert run(rex, (kind, moments * 60), context=SHANGHAI) == wanted * 60
+
+
+def test_finest_units():
+    found = {letter: finest_unit(f"yyyy 'H' {letter}") for letter in LETTERS}
+    assert {letter for letter, unit in found.items() if unit is None} == set("SnNA")
+    assert [letter for letter, unit in found.items() if unit == "hour"] == list("aHhKk")
+    assert (found["m"], found["s"], found["d"], finest_unit("X"), finest_unit("'")) == (
+        "minute",
+        "second",
+        "day",
+        None,
+        None,
+    )

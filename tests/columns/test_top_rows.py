@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
-from operator import itemgetter
 
 import pytest
 
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import rank, saved_rows, top_rows
+from firesteel.columns.kernels import rank_changes, saved_rows
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
-from firesteel.columns.kernels.rank import Rank, RankFactory, RankStrategy, row_key
+from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.row_order import row_key
 from firesteel.columns.kernels.top_rows import TopRows
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, rows_of
+from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
+from tests.columns.rank_model import RankModel
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "DOUBLE", "STRING", "DECIMAL(8, 2)", "BOOLEAN", "BIGINT")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -70,10 +70,10 @@ def random_rows(chance, length, keys="abc"):
 def test_rows_and_columns_give_the_same(name, places, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)
     monkeypatch.setattr(room, "_LEAST_BYTES", 1)
-    monkeypatch.setattr(top_rows, "_AT_ONCE", 5 if least == 3 else 1 << 18)
+    monkeypatch.setattr(rank_changes, "_AT_ONCE", 5 if least == 3 else 1 << 18)
     chance = random.Random(f"{name} {places}")
     found = plan(ORDERS[name], *places)
-    columns, rows = Run(found.make, ttl_ms, is_on_disk=least == 3), Run(lambda: Rank(found), ttl_ms)
+    columns, rows = Run(found.make, ttl_ms, is_on_disk=least == 3), Run(lambda: RankModel(found), ttl_ms)
     assert isinstance(columns.kernel, TopRows)
     for _ in range(30):
         given = random_rows(chance, chance.randrange(1, 25), "abcdefgh"[: chance.randrange(1, 9)])
@@ -164,7 +164,7 @@ def work(keys, order, outputs_rank, length):
 def test_a_job_goes_on_from_rows_of_a_former_release(end, ttl_ms):
     """They were sorted in a list for each key if state was on disk."""
     chance, found = random.Random(0), plan(ORDERS["numbers"], end=end)
-    rows, columns = Run(lambda: Rank(found), ttl_ms), Run(found.make, ttl_ms)
+    rows, columns = Run(lambda: RankModel(found), ttl_ms), Run(found.make, ttl_ms)
     for _ in range(3):
         rows.give(random_rows(chance, 10))
         rows.now += 15
@@ -177,43 +177,3 @@ def test_a_job_goes_on_from_rows_of_a_former_release(end, ttl_ms):
         columns.restore()
         assert not columns.backend.table("rows").data
         rows.now = columns.now = columns.now + 20
-
-
-@pytest.mark.parametrize(
-    "order", [*ORDERS.values(), ((FLOAT, False, False),), ((DECIMAL, True, True), (TEXT, False, True))]
-)
-def test_the_key_of_known_types_sorts_as_comparing_does(order):
-    rows = rows_of(batch_of(random_rows(random.Random(str(order)), 300), ARROW))
-    assert list(map(repr, sorted(rows, key=row_key(order, TYPES)))) == list(map(repr, sorted(rows, key=row_key(order))))
-
-
-@pytest.mark.parametrize("places", PLACES)
-@pytest.mark.parametrize("name", ORDERS)
-def test_the_changes_of_a_changelog_add_up_to_its_best_rows(name, places, monkeypatch):
-    monkeypatch.setattr(rank, "_FEW", 4)
-    chance = random.Random(f"{name} {places}")
-    start, end, outputs_rank = places
-    found = replace(plan(ORDERS[name], *places), strategy=RankStrategy.RETRACT)
-    run, key = KernelRun(found.make), row_key(ORDERS[name])
-    values = itemgetter(KEY, *(column for column, _, _ in ORDERS[name]))
-    assert isinstance(run.kernel, Rank)
-    there, shown = {}, Counter()
-    for _ in range(30):
-        rows, kinds = [], []
-        for row in random_rows(chance, chance.randrange(1, 25), "ab"):
-            known = there.setdefault(row[KEY], [])
-            goes = bool(known) and chance.random() < 0.4
-            row = known.pop(chance.randrange(len(known))) if goes else rows_of(batch_of([row], ARROW))[0]
-            if not goes:
-                known.append(row)
-            rows.append(row)
-            kinds.append(chance.choice([UPDATE_BEFORE, DELETE]) if goes else chance.choice([INSERT, UPDATE_AFTER]))
-        for kind, row in run.give(batch_of(rows, ARROW, kinds)):
-            shown[row] += -1 if kind in (UPDATE_BEFORE, DELETE) else 1
-            assert shown[row] >= 0
-        if chance.random() < 0.3:
-            run.restore()
-        best = [sorted(known, key=key)[start - 1 : end] for known in there.values()]
-        wanted = [(*values(row), *[number] * outputs_rank) for one in best for number, row in enumerate(one, start)]
-        # Peers may stand for each other.
-        assert sorted(map(repr, wanted)) == sorted(repr((*values(row), *row[len(TYPES) :])) for row in shown.elements())

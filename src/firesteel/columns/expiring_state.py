@@ -160,9 +160,16 @@ def values_of(table: StateTable) -> StateTable:
 
 
 def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Cell], Array]]:
-    """Remove the values of a kernel's table, and yield them in parts, with the times at which they were written (ms).
+    """Remove the values of a kernel's table, and yield them as `taken_entries` does."""
+    return ((found, written) for _, found, written in taken_entries(context, name))
 
-    Values without a time start to age now.
+
+def taken_entries(context: KernelContext, name: str) -> Iterator[tuple[list[Cell], list[Cell], Array]]:
+    """Remove the entries of a kernel's table, and yield them in parts.
+
+    Returns:
+        The keys of the table, their values, and the times at which they were written (ms). Values without a time start
+        to age now.
     """
     values, times = context.table(name), context.table(f"{name} times")
     while entries := list(islice(values.data, _TAKEN_AT_ONCE)):
@@ -173,7 +180,7 @@ def taken_values(context: KernelContext, name: str) -> Iterator[tuple[list[Cell]
         for entry in entries:
             values.remove(entry)
             times.remove(entry)
-        yield found, np.array(written, np.int64)
+        yield entries, found, np.array(written, np.int64)
 
 
 def expiring_table(context: KernelContext, name: str, ttl_ms: int | None = None) -> StateTable:

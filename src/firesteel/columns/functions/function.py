@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.conversions import converted
@@ -57,6 +59,9 @@ class CallSite:
 
 Bind = Callable[[CallSite], Kernel]
 
+_SAMPLE = 256
+"""Number of values that tell whether the values of a column repeat, so that a function is called once for each."""
+
 
 def never_fails(call: CallSite) -> bool:
     """Return False: the function never raises."""
@@ -106,7 +111,8 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
     """Return the kernel of a Python function that is called with the values of one row.
 
     Args:
-        make: Creates the function for a call. Its arguments and result are values as returned by `to_pylist`.
+        make: Creates the function for a call. Its arguments and result are values as returned by `to_pylist`. Equal
+            calls must return equal results: where values repeat, the function is called once for each.
         null_call: Whether the function is called with NULLs; otherwise a NULL operand makes the result NULL.
     """
 
@@ -115,17 +121,39 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
 
         def kernel(columns: list[Column], length: int) -> Column:
             constant = all_scalars(columns) and bool(columns)
-            rows = _rows(columns, 1 if constant else length)
+            columns, places, length = _distinct(columns, 1 if constant else length)
+            rows = _rows(columns, length)
             if null_call:
                 values = [function(*row) for row in rows]
             else:
                 values = [None if None in row else function(*row) for row in rows]
             result = pa.array(values, result_type)
-            return result[0] if constant else result
+            return result[0] if constant else result if places is None else result.take(places)
 
         return kernel
 
     return bind
+
+
+def _distinct(columns: list[Column], length: int) -> tuple[list[Column], pa.Array | None, int]:
+    """Return each distinct row of operands once, if one operand is not constant and has few values.
+
+    Returns:
+        The operands, the place of each row among them or None if these are the rows themselves, and their number.
+    """
+    varying = [place for place, column in enumerate(columns) if not isinstance(column, pa.Scalar)]
+    if len(varying) != 1 or length < _SAMPLE:
+        return columns, None, length
+    column = as_array(columns[varying[0]], length)
+    # 0.0 and -0.0 are one value to Arrow; nested values have no dictionary.
+    if pa.types.is_floating(column.type) or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        return columns, None, length
+    sample = column.take(pa.array(np.linspace(0, length - 1, _SAMPLE).astype(np.int64)))
+    if pc.count_distinct(sample, mode="all").as_py() > _SAMPLE // 2:
+        return columns, None, length
+    encoded = column.dictionary_encode(null_encoding="encode")
+    distinct = [encoded.dictionary if place == varying[0] else value for place, value in enumerate(columns)]
+    return distinct, encoded.indices, len(encoded.dictionary)
 
 
 def _rows(columns: list[Column], length: int) -> Iterable[tuple[Any, ...]]:

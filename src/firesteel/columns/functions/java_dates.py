@@ -87,6 +87,25 @@ def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
     return lambda value: "".join(part(value) for part in parts)
 
 
+def finest_unit(pattern: str) -> str | None:
+    """Return the unit up to which a pattern shows times; None if it shows all of them, or is not known.
+
+    Returns:
+        A unit of Arrow's `floor_temporal`. Times with equal values of it have the same text.
+    """
+    try:
+        letters = {letter for letter, _ in split_pattern(pattern)}
+    except FunctionError:
+        return None
+    return next((unit for unit, known in _UNITS.items() if letters <= {"", *known}), None)
+
+
+_DAY_LETTERS = "GyuYMLdDEecFwWqQ"
+_HOUR_LETTERS = _DAY_LETTERS + "aHhKk"
+_UNITS = {"day": _DAY_LETTERS, "hour": _HOUR_LETTERS, "minute": _HOUR_LETTERS + "m", "second": _HOUR_LETTERS + "ms"}
+"""The letters that show a unit or longer ones."""
+
+
 def split_pattern(pattern: str) -> list[tuple[str, str]]:
     """Split a pattern into pairs of a letter run and literal text; one of the two is empty."""
     result, position = [], 0

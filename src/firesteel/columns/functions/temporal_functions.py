@@ -26,7 +26,7 @@ from firesteel.columns.functions.function import (
     per_row,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
-from firesteel.columns.functions.java_dates import java_formatter, java_parser
+from firesteel.columns.functions.java_dates import finest_unit, java_formatter, java_parser
 from firesteel.columns.functions.lenient_dates import lenient_moment, lenient_parser, sql_moment
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import (
@@ -255,6 +255,21 @@ def _bind_addition(call: CallSite) -> Kernel:
     return per_row(lambda _: add)(call)
 
 
+def _bind_date_format(call: CallSite) -> Kernel:
+    """Format the times of a pattern's finest unit once each; most columns have few of them, and many instants."""
+    slow, pattern = per_row(_date_format)(call), call.literal(1)
+    unit = None if pattern is None else finest_unit(pattern)
+    if unit is None or not isinstance(call.types[0], DATETIMES):
+        return slow
+    zoned = isinstance(call.types[0], t.LocalZonedTimestampType)
+
+    def kernel(columns: list[Column], length: int) -> Column:
+        moments = to_local(columns[0], call.context.time_zone) if zoned else columns[0]
+        return slow([pc.floor_temporal(moments, unit=unit), *columns[1:]], length)
+
+    return kernel
+
+
 def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
     zone = call.context.time_zone
 
@@ -372,7 +387,7 @@ FUNCTIONS = [
     Function(
         "DATE_FORMAT",
         signature("DATE_FORMAT", STRING, "TIMESTAMP|CHARACTER", _TEXT, nullable=True),
-        per_row(_date_format),
+        _bind_date_format,
     ),
     Function(
         "TO_TIMESTAMP",

@@ -15,9 +15,10 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rank_changes import places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import distinct, first_of_segments, ranges
+from firesteel.columns.kernels.segments import distinct, ranges, starts_of_segments
 from firesteel.columns.runs.room import room_of
 
 
@@ -59,17 +60,12 @@ class Ranking:
     def take(self, *indexes: Array) -> tuple[ColumnBatch, list[Array]]:
         """Return the rows with some indexes, and the indexes of these in what is returned; -1 stands for no row."""
         ends = np.cumsum([len(places) for _, places in self.sources])
-        is_needed = np.zeros(ends[-1] + 1, bool)
-        for chosen in indexes:
-            is_needed[chosen] = True
-        is_needed[-1] = False
-        needed, numbers = np.flatnonzero(is_needed), np.cumsum(is_needed) - 1
-        numbers[-1] = -1
+        needed, found = places_of_ids(ends[-1], indexes)
         stops, parts, start, offset = np.searchsorted(needed, ends), [], 0, 0
         for (rows, places), stop, end in zip(self.sources, stops.tolist(), ends.tolist(), strict=True):
             parts.append(rows.take(places[needed[start:stop] - offset]))
             start, offset = stop, end
-        return concat(parts), [numbers[chosen] for chosen in indexes]
+        return concat(parts), found
 
 
 class BestRows:
@@ -172,9 +168,9 @@ class BestRows:
         keys = sort_keys(columns, tuple((place, *by[1:]) for place, by in enumerate(self._order)))
         order = np.lexsort((*reversed(keys), numbers))
         is_known = np.concatenate([[0], np.cumsum(order < known)])
-        better = is_known[:-1] - is_known[_starts(numbers[order])]
+        better = is_known[:-1] - is_known[starts_of_segments(numbers[order])]
         order = order[(order < known) | (better < self._kept)]
-        return Ranking(sources, known, order, _starts(numbers[order]))
+        return Ranking(sources, known, order, starts_of_segments(numbers[order]))
 
     def _push(self, added: _Run) -> None:
         if not added.rows.length:
@@ -217,12 +213,6 @@ def _places(run: _Run, numbers: Array) -> Array:
     """Return the places of the rows of keys that are there."""
     places = ranges(np.searchsorted(run.numbers, numbers), np.searchsorted(run.numbers, numbers, "right"))
     return places[run.is_there[places]]
-
-
-def _starts(numbers: Array) -> Array:
-    """Return for each row where the rows of its key begin."""
-    starts = np.flatnonzero(first_of_segments(numbers))
-    return np.repeat(starts, np.diff(starts, append=len(numbers)))
 
 
 def _saved_form(rows: ColumnBatch, written: Array) -> ColumnBatch:

@@ -6,7 +6,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 
 def replacements(
@@ -17,11 +17,11 @@ def replacements(
     Args:
         rows: All rows.
         before: The index of each row that is replaced, or -1 if a row comes without replacing another.
-        after: The index of the row that takes its place.
-        kinds: The kinds of both. A row that replaces none is inserted.
+        after: The index of the row that takes its place, or -1 if none does.
+        kinds: The kinds of both. A row that replaces none is inserted, one that is not replaced is deleted.
     """
     pairs = np.stack([before, after], axis=1)
     is_there = pairs >= 0
-    marks = np.where(is_there[:, :1], kinds, (INSERT, INSERT)).astype(np.int8)[is_there]
+    marks = np.where(is_there.all(axis=1, keepdims=True), kinds, (DELETE, INSERT)).astype(np.int8)[is_there]
     found = rows.take(pairs[is_there])
     return ColumnBatch(found.columns, found.length, marks if marks.any() else None)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from itertools import count
 
 import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
-from firesteel.columns.expiring_state import expiring_table
-from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
+from firesteel.columns.expiring_state import taken_entries
+from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
+from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.row_order import int64_values
-from firesteel.columns.kernels.windows import US
-from firesteel.columns.rows import INSERT, RowOutput, keys_of, rows_of
+from firesteel.columns.kernels.segments import first_of_segments
+from firesteel.columns.kernels.time_queue import TimedRows
+from firesteel.columns.kernels.waiting_rows import WaitingRows
+from firesteel.columns.kernels.windows import US, millis_of
+from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
-
-_EMITTED = ()
-"""The state of a partition whose first row has been emitted."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class FirstRow(TimedKernel):
 
     Rows before the watermark are dropped as late.
 
-    State: `row` maps a key to the time of its first row (ms) and that row, or to `_EMITTED`.
+    State: the rows that wait for the watermark, and the keys of those that have been emitted. Only these expire.
     """
 
     def __init__(self, plan: FirstRowFactory) -> None:
@@ -47,44 +47,66 @@ class FirstRow(TimedKernel):
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Open the table, and index the restored rows by time."""
+        """Open the state."""
         super().open(context)
-        self._table = expiring_table(context, "row")
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
         self._late = LateRows(context)
-        self._number = count()
-        self._waiting = [(first[0], next(self._number), key) for key, first in self._table.data.items() if first]
-        heapify(self._waiting)
+        self._waiting = WaitingRows(self._plan.partition, context)
+        self._keys = tuple(range(len(self._plan.partition)))
+        self._emitted = PastRows(self._keys, 1, context)
+        types = list(map(arrow_type, self._plan.types))
+        for keys, found, written in taken_entries(context, "row"):
+            # An earlier release kept by key the time of the row that waits and that row, or nothing.
+            waiting = batch_of([first[1] for first in found if first], types)
+            self._waiting.add(waiting, millis_of(waiting.columns[self._plan.time]))
+            is_emitted = np.array([not first for first in found], bool)
+            emitted = batch_of(
+                [key[1:] for key, first in zip(keys, found, strict=True) if not first],
+                [types[index] for index in self._plan.partition],
+            )
+            self._emitted.add_former(emitted, np.zeros(emitted.length, np.int64), written[is_emitted])
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep the rows that are the first of their partition so far."""
+        """Keep the first row of each partition whose first row has not been emitted."""
         column = batch.columns[self._plan.time]
         is_timed = column.is_valid().to_numpy(zero_copy_only=False)
         times = np.floor_divide(int64_values(column), US)
         is_late = is_timed & (times < self._watermark)
         self._late.add(int(is_late.sum()))
-        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
-        self._table.prefetch(keys)
-        # Most rows are of partitions whose first row has been emitted; those do not become Python values.
-        firsts = list(map(self._table.data.get, keys))
-        places = [place for place in np.flatnonzero(is_timed & ~is_late).tolist() if firsts[place] != _EMITTED]
-        rows = rows_of(batch.take(np.array(places, np.int64)))
-        for place, time, row in zip(places, times[places].tolist(), rows, strict=True):
-            first = self._table.data.get(keys[place])
-            if first is None or time < first[0]:
-                self._table.put(keys[place], (time, row))
-                # The number keeps the heap from comparing keys, which may have no order.
-                heappush(self._waiting, (time, next(self._number), keys[place]))
+        in_time = is_timed & ~is_late
+        rows, times = batch.filter(in_time), times[in_time]
+        if rows.length:
+            first, _ = self._first(rows, times, np.arange(rows.length))
+            self._waiting.add(rows.take(first), times[first])
+
+    def _first(self, rows: ColumnBatch, times: Array, arrivals: Array) -> tuple[Array, Array]:
+        """Return the places of the first rows of partitions that have emitted none, by time, and their key numbers."""
+        numbers = self._emitted.find(self._key_columns(rows), self._keys)
+        order = np.lexsort((arrivals, times, numbers))
+        order = order[first_of_segments(numbers[order])]
+        order = order[self._emitted.lasts(numbers[order]) == MIN_WATERMARK]
+        order = order[np.lexsort((arrivals[order], times[order]))]
+        return order, numbers[order]
+
+    def _key_columns(self, rows: ColumnBatch) -> ColumnBatch:
+        return ColumnBatch(tuple(rows.columns[index] for index in self._plan.partition), rows.length)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the first rows up to the watermark."""
         self._watermark = timestamp
-        while self._waiting and self._waiting[0][0] <= timestamp:
-            time, _, key = heappop(self._waiting)
-            first = self._table.data.get(key)
-            # A row that an earlier one has replaced is still in the heap, where removing it would cost a search.
-            if first and first[0] == time:
-                self._table.put(key, _EMITTED)
-                self._output.add(INSERT, first[1])
-        self._output.flush()
+        due = self._waiting.take(timestamp)
+        if due is not None:
+            self._emit(due)
         return timestamp
+
+    def _emit(self, due: TimedRows) -> None:
+        first, numbers = self._first(due.rows, due.times, due.arrivals)
+        if len(first):
+            rows = due.rows.take(first)
+            counts = self._emitted.counts(numbers) + 1
+            self._emitted.add(PlacedRows(self._key_columns(rows), numbers, counts, np.zeros(len(first), np.int64)))
+            self.context.emit(rows)
+
+    def flush(self) -> None:
+        """Write what has changed since the last version."""
+        self._waiting.flush()
+        self._emitted.flush()

@@ -47,13 +47,25 @@ class HashIndex:
 
     def _sorted(self) -> list[_Run]:
         if self._waiting:
-            added = _sorted(self._waiting)
+            added = self._merged(self._waiting)
             self._waiting = []
             while self._runs and self._should_merge(len(self._runs[-1].hashes), len(added.hashes)):
                 last = self._runs.pop()
-                added = _sorted([(last.hashes, last.numbers), (added.hashes, added.numbers)])
+                added = self._merged([(last.hashes, last.numbers), (added.hashes, added.numbers)])
             self._runs.append(_Run(*self._room.arrays(*added)))
         return self._runs
+
+    def _merged(self, parts: list[tuple[Hashes, Array]]) -> _Run:
+        """Return one run; the numbers of a later part are greater."""
+        hashes = np.concatenate([part[0] for part in parts])
+        numbers = np.concatenate([part[1] for part in parts])
+        order = self._order(hashes, numbers)
+        return _run(hashes[order], numbers[order])
+
+    def _order(self, hashes: Hashes, numbers: Array) -> Array:
+        """Return the places of rows sorted by hash."""
+        order: Array = np.argsort(hashes, kind="stable")
+        return order
 
     def _should_merge(self, older: int, newer: int) -> bool:
         rows = older + newer
@@ -68,21 +80,21 @@ class HashIndex:
 
     def renumber(self, numbers: Array) -> None:
         """Give the rows other numbers, in the same order; those whose number is -1 are forgotten."""
-        changed = []
-        for run in self._sorted():
-            new = numbers[run.numbers]
-            is_left = new >= 0
-            changed.append(_Run(*self._room.arrays(*_run(run.hashes[is_left], new[is_left]))))
-        self._runs = [run for run in changed if len(run.hashes)]
+        runs, self._runs = self._runs, []
+        for run in runs:
+            hashes, left = _renumbered(run.hashes, run.numbers, numbers)
+            if len(hashes):
+                self._runs.append(_Run(*self._room.arrays(*_run(hashes, left))))
+        waiting, self._waiting = self._waiting, []
+        for part in waiting:
+            self.add(*_renumbered(*part, numbers))
+
+
+def _renumbered(hashes: Hashes, numbers: Array, new: Array) -> tuple[Hashes, Array]:
+    numbers = new[numbers]
+    is_left = numbers >= 0
+    return hashes[is_left], numbers[is_left]
 
 
 def _run(hashes: Hashes, numbers: Array) -> _Run:
     return _Run(hashes, numbers, ends_of_segments(hashes))
-
-
-def _sorted(parts: list[tuple[Hashes, Array]]) -> _Run:
-    """Return one run; rows of equal hashes stay in the order of the parts."""
-    hashes = np.concatenate([part[0] for part in parts])
-    numbers = np.concatenate([part[1] for part in parts])
-    order = np.argsort(hashes, kind="stable")
-    return _run(hashes[order], numbers[order])

@@ -32,11 +32,28 @@ class Changes:
         is_effective: A mask over the batch, False for retractions of rows that do not exist.
         added: The places of the rows in the batch that the batch inserts and does not retract, ascending.
         removed: The numbers of the stored rows that the batch retracts.
+        equal: Which rows of batch and store are the same; None if the batch only inserts.
     """
 
     is_effective: Array
     added: Array
     removed: Array
+    equal: EqualRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EqualRows:
+    """Rows that are the same.
+
+    Attributes:
+        groups: The rows of a batch by their values.
+        owners: The group of each stored row that is the same as a retracted row of the batch, ascending.
+        known: The numbers of these rows, ascending within a group.
+    """
+
+    groups: RowGroups
+    owners: Array
+    known: Array
 
 
 class LiveRows:
@@ -76,9 +93,11 @@ class LiveRows:
         self._max_parallelism = context.max_parallelism
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
         self._values = {"matches": counts, "written": ttls_ms[0] > 0, "ids": True} if any(ttls_ms) else {}
+        # Of equal rows, those that come in the place of others live longer.
+        self._first_goes_first = ttls_ms[0] > 0
         self.room = room_of(context)
         self._store = RowStore(self.room, matches=np.int64, written=np.int64, ids=np.int64)
-        self._by_key = HashIndex(self.room)
+        self._by_key = self._new_index()
         self._by_row: HashIndex | None = None
         self._unsaved: list[ColumnBatch] = []
         self._touched: list[Array] = []
@@ -86,6 +105,14 @@ class LiveRows:
         self._cleaned_ms = context.now_ms()
         self.has_matches = bool(self._values)
         self._restore()
+
+    def _new_index(self) -> HashIndex:
+        return HashIndex(self.room)
+
+    def _index(self, rows: ColumnBatch, hashes: Hashes, numbers: Array) -> None:
+        """Add rows to the index by key. A NULL in a key equals nothing."""
+        is_null = rows.has_null(self._keys)
+        self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
 
     def _restore(self) -> None:
         aged: list[ColumnBatch] = []
@@ -197,10 +224,11 @@ class LiveRows:
         is_effective = np.empty(batch.length, bool)
         is_effective[order] = missing == missing_before
         kept = np.minimum(before, ended)
-        if self._ttl_ms:  # The rows that came first go first, as those that come in their place live longer.
+        if self._first_goes_first:
             gone = np.bincount(groups.codes[is_effective & (signs < 0)], minlength=groups.count)
             kept = np.maximum(before - gone, 0)
-        return Changes(is_effective, _last(order, codes, signs, ended - kept), _first(owners, known, before - kept))
+        added, removed = _last(order, codes, signs, ended - kept), _first(owners, known, before - kept)
+        return Changes(is_effective, added, removed, EqualRows(groups, owners, known))
 
     def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
         """Return the stored rows that equal a retracted row of the batch: the group and the number of each."""
@@ -232,8 +260,7 @@ class LiveRows:
         numbers = self._store.append(rows, matches=matches, written=written, ids=ids)
         if self._by_row is not None:
             self._by_row.add(row_hashes(rows, range(self._width)), numbers)
-        is_null = rows.has_null(self._keys)
-        self._by_key.add(*((hashes, numbers) if not is_null.any() else (hashes[~is_null], numbers[~is_null])))
+        self._index(rows, hashes, numbers)
         self._unsaved.append(self._signed(numbers, 1, rows))
 
     def touch(self, numbers: Array) -> None:

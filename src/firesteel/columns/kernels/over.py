@@ -16,7 +16,7 @@ from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.over_columns import OverColumns, over_vectors
-from firesteel.columns.kernels.rank import row_key
+from firesteel.columns.kernels.row_order import row_key
 from firesteel.columns.kernels.whole_calls import are_on_arrays
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.row_keys import python_values

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key, partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,10 @@ import pyarrow.compute as pc
 from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.row_keys import float_bits, python_values
+from firesteel.columns.rows import Row
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsAllComparisons
 
 Order = tuple[tuple[int, bool, bool], ...]
 """For each sort column: its index, whether it is descending, and whether NULLs come first."""
@@ -73,3 +79,19 @@ def _python_ranks(column: pa.Array) -> Array:
     for before, place in pairwise(order):
         ranks[place] = ranks[before] + (values[before] != values[place])
     return ranks
+
+
+def row_key(order: Order) -> Callable[[Row], SupportsAllComparisons]:
+    """Return the sort key function of rows of Python values."""
+    return cmp_to_key(partial(_compare, order))
+
+
+def _compare(order: Order, a: Row, b: Row) -> int:
+    for index, descending, nulls_first in order:
+        x, y = a[index], b[index]
+        if x == y:
+            continue
+        if x is None or y is None:
+            return -1 if (x is None) == nulls_first else 1
+        return (-1 if x < y else 1) * (-1 if descending else 1)
+    return 0

@@ -13,6 +13,13 @@ def first_of_segments(numbers: Array) -> Array:
     return is_first
 
 
+def starts_of_segments(numbers: Array) -> Array:
+    """Return for each place where its segment starts; the numbers of the segments are sorted."""
+    starts = np.flatnonzero(first_of_segments(numbers))
+    found: Array = np.repeat(starts, np.diff(starts, append=len(numbers)))
+    return found
+
+
 def ends_of_segments(numbers: Array) -> Array:
     """Return for each place where its segment ends; the numbers of the segments are sorted."""
     starts = np.flatnonzero(first_of_segments(numbers))

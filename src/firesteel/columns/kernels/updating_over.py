@@ -10,7 +10,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.over_calls import OverPlan, make_call
-from firesteel.columns.kernels.rank import row_key
+from firesteel.columns.kernels.row_order import row_key
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
