@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from firesteel.columns.column_types import DataType, RowType
+from firesteel.columns.column_types import RowType
 from firesteel.columns.rex import Call, InputRef, Rex, SubqueryValue, UserCall
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
-from firesteel.table.planner.rel.node_tables import for_each_node
-from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import children, row_type, with_operands
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
@@ -24,17 +22,13 @@ Lost = frozenset[int]
 """The columns of the inputs of a node that were time attributes and are none any more; left ones come first."""
 
 
-def retyped(node: Rel, inputs: Sequence[Rel]) -> Rel:
-    """Return a node over other inputs, whose columns differ in being time attributes at most."""
-    is_same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
-    over = node if is_same else with_inputs(node, inputs)
-    return _RETYPED[type(node)](over, lost_times(_types(node.inputs), _types(inputs)))
+NONE_LOST: Lost = frozenset()
 
 
-def lost_times(before: Sequence[DataType], after: Sequence[DataType]) -> Lost:
-    """Return the columns that are no time attributes any more, by the types before and after."""
-    pairs = enumerate(zip(before, after, strict=True))
-    return frozenset(place for place, (old, new) in pairs if is_time(old) and not is_time(new))
+def lost_times(before: Sequence[Rel], after: Sequence[Rel]) -> Lost:
+    """Return the columns of inputs that are no time attributes any more; the last input may have more columns."""
+    old, new = ([kind for node in nodes for kind in node.row_type.field_types()] for nodes in (before, after))
+    return frozenset(place for place, kind in enumerate(old) if is_time(kind) and not is_time(new[place]))
 
 
 def retyped_rex(rex: Rex, lost: Lost) -> Rex:
@@ -49,17 +43,11 @@ def retyped_rex(rex: Rex, lost: Lost) -> Rex:
     return replace(result, type=without_time_attribute(rex.type))
 
 
-def projected(node: Rel, expressions: Sequence[Rex], kind: RowType) -> rel.Project:
-    """Return a projection to columns of which only those are time attributes that their expressions are."""
-    types = [
-        old if is_time(rex.type) else without_time_attribute(old)
-        for rex, old in zip(expressions, kind.field_types(), strict=True)
-    ]
-    return rel.Project(node, tuple(expressions), row_type(kind.names, types))
-
-
-def _types(nodes: Sequence[Rel]) -> list[DataType]:
-    return [kind for node in nodes for kind in node.row_type.field_types()]
+def projected(source: Rel, node: rel.Project, expressions: Sequence[Rex]) -> rel.Project:
+    """Return a projection with other expressions, over another input, without the time attributes that these lost."""
+    pairs = enumerate(zip(node.expressions, expressions, strict=True))
+    lost = (place for place, (old, new) in pairs if is_time(old.type) and not is_time(new.type))
+    return rel.Project(source, tuple(expressions), _without(node.row_type, lost))
 
 
 def _without(kind: RowType, columns: Iterable[int]) -> RowType:
@@ -74,7 +62,8 @@ def _same(node: object, lost: Lost) -> Rel:
     return node
 
 
-def _appended(node: object, lost: Lost) -> Rel:
+def appended(node: object, lost: Lost) -> Rel:
+    """Return a node that has the columns of its input, and others after them."""
     assert isinstance(node, rel.AssignWatermark | rel.Correlate | rel.Over | rel.Rank | rel.Expand)
     return replace(node, row_type=_without(node.row_type, lost))
 
@@ -82,10 +71,6 @@ def _appended(node: object, lost: Lost) -> Rel:
 def _window_table(node: rel.WindowTableFunction, lost: Lost) -> Rel:
     time = {len(node.row_type) - 1} if node.window.time in lost else set()
     return replace(node, row_type=_without(node.row_type, lost | time))
-
-
-def _project(node: rel.Project, lost: Lost) -> Rel:
-    return projected(node.input, [retyped_rex(rex, lost) for rex in node.expressions], node.row_type)
 
 
 def _of_keys(node: rel.Grouped, keys: Iterable[int]) -> RowType:
@@ -115,22 +100,14 @@ def _match(node: rel.Match, lost: Lost) -> Rel:
     return replace(node, row_type=_without(node.row_type, (i for i, one in enumerate(node.partition) if one in lost)))
 
 
-_RETYPED: dict[type, Callable[[object, Lost], Rel]] = for_each_node(
-    "which of its columns lose being time attributes with those of its inputs",
-    [
-        *((kind, _same) for kind in (rel.TableScan, rel.StreamScan, rel.Values, rel.Filter, rel.Sort)),
-        *((kind, _same) for kind in (rel.SetOperation, rel.Join, rel.TemporalJoin)),
-        *((kind, _same) for kind in (rel.IntervalJoin, rel.LookupJoin, rel.WindowJoin)),
-        *((kind, _appended) for kind in (rel.AssignWatermark, rel.Correlate, rel.Over, rel.Rank, rel.Expand)),
-        case(rel.Project, _project),
-        case(rel.Aggregate, _aggregate),
-        case(rel.WindowAggregate, _window_aggregate),
-        case(rel.WindowTableFunction, _window_table),
-        case(rel.Union, _union),
-        case(rel.Match, _match),
-    ],
+RETYPED: Sequence[tuple[type, Callable[[object, Lost], Rel]]] = (
+    *((kind, _same) for kind in (rel.TableScan, rel.StreamScan, rel.Values, rel.SetOperation, rel.Sort)),
+    *((kind, _same) for kind in (rel.IntervalJoin, rel.LookupJoin, rel.WindowJoin)),  # of compiled plans
+    *((kind, appended) for kind in (rel.AssignWatermark, rel.Over, rel.Rank, rel.Expand)),
+    case(rel.Aggregate, _aggregate),
+    case(rel.WindowAggregate, _window_aggregate),
+    case(rel.WindowTableFunction, _window_table),
+    case(rel.Union, _union),
+    case(rel.Match, _match),
 )
-"""The node over inputs of other types; (node over its new inputs, with its old types; columns).
-
-Joins get their types when they are made of their inputs and conditions (`make_join`); some are chosen later.
-"""
+"""Nodes without subqueries over inputs of other types: (node over its new inputs, with its old types; columns)."""

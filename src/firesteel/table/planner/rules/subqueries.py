@@ -15,7 +15,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.joins import make_join, make_temporal_join
 from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.outer_refs import outer_values, query_of, split_operands, with_outer_values
-from firesteel.table.planner.rel.projections import extended, filtered
+from firesteel.table.planner.rel.projections import extended, filtered, with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
@@ -34,7 +34,7 @@ from firesteel.table.planner.rules import subquery_conditions as conditions
 from firesteel.table.planner.rules.domain import cannot_unnest
 from firesteel.table.planner.rules.null_safe import call
 from firesteel.table.planner.rules.pull_filters import picked
-from firesteel.table.planner.rules.retype import lost_times, projected, retyped, retyped_rex
+from firesteel.table.planner.rules.retype import NONE_LOST, RETYPED, Lost, appended, lost_times, projected, retyped_rex
 from firesteel.table.planner.rules.rows_of_nothing import with_rows
 from firesteel.table.planner.rules.where_in_joins import where_in_joins
 
@@ -59,10 +59,14 @@ class _Removal:
     def removed(self, node: Rel) -> Rel:
         """Return a plan without subqueries."""
         if id(node) not in self._memo:
-            moved = where_in_joins(node)
-            over = retyped(moved, [self.removed(child) for child in moved.inputs])
-            self._memo[id(node)] = node, _REMOVED[type(over)](self, over)
+            self._memo[id(node)] = node, self._over_removed(where_in_joins(node))
         return self._memo[id(node)][1]
+
+    def _over_removed(self, node: Rel) -> Rel:
+        inputs = [self.removed(child) for child in node.inputs]
+        pairs = zip(inputs, node.inputs, strict=True)
+        over = with_inputs(node, inputs) if any(new is not old for new, old in pairs) else node
+        return _REMOVED[type(over)](self, over, lost_times(node.inputs, inputs))
 
     def query(self, value: SubqueryValue) -> Rel:
         """Return the query of a subquery, without those within, over the operands as they are now."""
@@ -74,15 +78,13 @@ class _Removal:
 
         return with_outer_values(self.removed(query), change)
 
-    def project(self, node: rel.Project) -> Rel:
+    def project(self, node: rel.Project, lost: Lost) -> Rel:
         """Return a projection whose expressions read columns of joins."""
-        if not subqueries_in(node.expressions):
-            return node
         beside = _Beside(self, node.input)
-        expressions = beside.placed(node.expressions)
-        return projected(beside.node, expressions, node.row_type)
+        expressions = beside.placed([retyped_rex(rex, lost) for rex in node.expressions])
+        return projected(beside.node, node, expressions)
 
-    def filter(self, node: rel.Filter) -> Rel:
+    def filter(self, node: rel.Filter, lost: Lost) -> Rel:
         """Return the filtered rows: [NOT] IN and [NOT] EXISTS are semi and anti joins, after all other conditions."""
         parts = conjuncts(node.condition)
         others = [part for part in parts if subqueries_in([part])]
@@ -106,7 +108,7 @@ class _Removal:
         apply = applies.Apply(beside.node, self.query(value), kind, value.level, source, compared)
         return _first_columns(applies.unnest(apply, self.is_streaming), len(node.row_type))
 
-    def join(self, node: rel.Join | rel.TemporalJoin) -> Rel:
+    def join(self, node: rel.Join | rel.TemporalJoin, lost: Lost) -> Rel:
         """Return a join with its keys and types, and without subqueries in its condition.
 
         Those of an inner join are conditions of the joined rows. The result of an outer join has lost which rows had a
@@ -158,23 +160,18 @@ class _Removal:
 
     def _extended(self, node: Rel, values: list[Rex]) -> Rel:
         made = extended(node, values, "$on")
-        return self.project(made) if isinstance(made, rel.Project) and values else node
+        return self.project(made, NONE_LOST) if isinstance(made, rel.Project) and values else node
 
-    def correlate(self, node: rel.Correlate) -> Rel:
+    def correlate(self, node: rel.Correlate, lost: Lost) -> Rel:
         """Return the join of each row with those of LATERAL."""
         value = node.operands[0]
         if not isinstance(value, SubqueryValue):
-            return node
+            return appended(node, lost)
         inner, width = self.query(value), len(node.input.row_type)
         if node.condition is not None:
             inner = rel.Filter(inner, _of_right(node.condition, width, value.level))
         joined = applies.beside_rows(node.input, inner, node.outer, value.level, self.is_streaming)
         return _first_columns(joined, len(node.row_type))
-
-    def keep(self, node: object) -> Rel:
-        """Return a node whose expressions are no subqueries."""
-        assert isinstance(node, Rel)
-        return node
 
 
 class _Beside:
@@ -189,8 +186,7 @@ class _Beside:
     def placed(self, rexes: Sequence[Rex]) -> list[Rex]:
         """Return expressions over the node as it is then."""
         placed = [transform(rex, self._place) for rex in rexes]
-        before = self._source.row_type.field_types()
-        lost = lost_times(before, self.node.row_type.field_types()[: len(before)])
+        lost = lost_times([self._source], [self.node])
         return [retyped_rex(rex, lost) for rex in placed]
 
     def _place(self, rex: Rex) -> Rex | None:
@@ -279,15 +275,14 @@ def _of_right(condition: Rex, width: int, level: int) -> Rex:
     return transform(condition, change)
 
 
-_WITHOUT_SUBQUERIES = (
-    *(rel.TableScan, rel.StreamScan, rel.Values, rel.AssignWatermark, rel.Aggregate, rel.WindowTableFunction),
-    *(rel.WindowAggregate, rel.IntervalJoin, rel.LookupJoin, rel.WindowJoin, rel.Union, rel.SetOperation, rel.Sort),
-    *(rel.Over, rel.Rank, rel.Expand, rel.Match),
-)
-_REMOVED: dict[type, Callable[[_Removal, object], Rel]] = for_each_node(
-    "what becomes of subqueries in its expressions",
+def _retyped(retype: Callable[[object, Lost], Rel]) -> Callable[[_Removal, object, Lost], Rel]:
+    return lambda _, node, lost: retype(node, lost)
+
+
+_REMOVED: dict[type, Callable[[_Removal, object, Lost], Rel]] = for_each_node(
+    "what it is over inputs with other types, without the subqueries in its expressions",
     [
-        *((kind, _Removal.keep) for kind in _WITHOUT_SUBQUERIES),
+        *((kind, _retyped(retype)) for kind, retype in RETYPED),
         method_case(rel.Project, _Removal.project),
         method_case(rel.Filter, _Removal.filter),
         method_case(rel.Join, _Removal.join),
@@ -295,4 +290,4 @@ _REMOVED: dict[type, Callable[[_Removal, object], Rel]] = for_each_node(
         method_case(rel.Correlate, _Removal.correlate),
     ],
 )
-"""The node without subqueries; (removal, node whose inputs have none)."""
+"""The rewritten node; (removal, node over its new inputs, its columns that are no time attributes any more)."""
