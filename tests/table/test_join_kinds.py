@@ -1,4 +1,4 @@
-"""Resolution makes plain joins; the first rules choose their operators."""
+"""Resolution makes plain joins; the first rules choose their operators by the types that joins leave."""
 
 from __future__ import annotations
 

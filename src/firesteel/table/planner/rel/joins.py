@@ -1,4 +1,4 @@
-"""Joins as resolution makes them: a condition over two inputs, and the types of the result."""
+"""Joins made of two inputs and a condition: its keys, what else it says, and the types of the result."""
 
 from __future__ import annotations
 

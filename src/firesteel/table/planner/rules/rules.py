@@ -243,7 +243,7 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 
 _JOIN_KINDS = (window_join, interval_join, lookup_join)
-"""Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
+"""Rules for plans whose types are known: the others know a join by its node, and keep apart what bounds its state."""
 _DERIVATIONS = (simplify_filter, simplify_join, derive_conditions, copy_key_conditions)
 """Rules that add conditions: a pass of their own, as what they add would be added again once others have moved it."""
 _RULES = (
