@@ -118,11 +118,21 @@ def test_what_needs_a_time_attribute_is_refused_above_what_has_none(
     assert REFUSED[query] in str(refused.value)
 
 
-def test_patterns_need_a_time_attribute_after_joins(streaming: TableEnvironment) -> None:
-    rows = "(SELECT * FROM a WHERE k IN (SELECT k FROM b))"
-    clause = "ORDER BY t MEASURES A.v AS x PATTERN (A B) DEFINE B AS B.v > 1"
-    with pytest.raises(TableException, match="must specify either rowtime or proctime for order by as the first one"):
-        streaming.sql_query(f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause})").explain()
+PATTERNS = {
+    "a MATCH_RECOGNIZE (ORDER BY v": "You must specify either rowtime or proctime for order by as the first one.",
+    "(SELECT * FROM a WHERE k IN (SELECT k FROM b)) MATCH_RECOGNIZE (ORDER BY t": (
+        "You must specify either rowtime or proctime for order by as the first one."
+    ),
+    "a MATCH_RECOGNIZE (ORDER BY t DESC": "Primary sort order of a streaming table must be ascending on time.",
+}
+
+
+@pytest.mark.parametrize("clause", PATTERNS)
+def test_patterns_need_rows_in_the_order_of_time(streaming: TableEnvironment, clause: str) -> None:
+    query = f"SELECT * FROM {clause} MEASURES A.v AS x PATTERN (A B) DEFINE B AS B.v > 1)"
+    with pytest.raises(TableException) as refused:
+        streaming.sql_query(query).explain()
+    assert str(refused.value) == PATTERNS[clause]
 
 
 @pytest.mark.parametrize("query", PLANNED)

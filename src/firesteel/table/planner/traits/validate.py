@@ -111,6 +111,8 @@ def _plain_text(kind: DataType) -> str:
 def _check_match(node: rel.Match, is_streaming: bool) -> None:
     if is_streaming and not is_time(_type_of(node.input, node.order[0])):
         raise TableException("You must specify either rowtime or proctime for order by as the first one.")
+    if node.order[0].descending:
+        raise TableException("Primary sort order of a streaming table must be ascending on time.")
 
 
 def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
