@@ -19,12 +19,12 @@ from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
-from firesteel.columns.kernels.correlate import SetOperationFactory
 from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.over import OverFactory
 from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.set_operations import SetOperationFactory
 from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory

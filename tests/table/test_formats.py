@@ -369,3 +369,27 @@ def test_raw_messages_of_another_size_and_null():
     assert found.encode_messages(batch) == [b"\0\0\0\1", None]
     with pytest.raises(ValueError, match="has no bytes for NULL in column 'n'"):
         found.encode(batch)
+
+
+RAW = {
+    "STRING": st.binary(max_size=4) | st.text("aé", max_size=3).map(str.encode),
+    "BYTES": st.binary(max_size=4),
+    "VARBINARY(9)": st.binary(max_size=4),
+    "BOOLEAN": st.sampled_from([b"\x00", b"\x01"]),
+    "INT": st.binary(min_size=4, max_size=4),
+    "BIGINT": st.binary(min_size=8, max_size=8),
+    "DOUBLE": st.binary(min_size=8, max_size=8),
+}
+
+
+@given(st.data(), st.sampled_from(list(RAW)), st.sampled_from(["big-endian", "little-endian"]), st.booleans())
+def test_raw_messages_are_read_and_written_together_as_one_by_one(data, kind, order, has_nulls):
+    messages = data.draw(st.lists(st.none() | RAW[kind] if has_nulls else RAW[kind], max_size=5))
+    found = format_of("raw", {"c": kind}, endianness=order)
+    together = found.decode_messages(messages).columns[0]
+    read = found._reader(found.columns.types[0])
+    one_by_one = to_arrow([None if one is None else read(one) for one in messages], found.columns.types[0])
+    assert repr(together.to_pylist()) == repr(one_by_one.to_pylist())
+    assert together.type == one_by_one.type
+    again = found.decode_messages(found.encode_messages(ColumnBatch((together,), len(messages)))).columns[0]
+    assert repr(again.to_pylist()) == repr(together.to_pylist())

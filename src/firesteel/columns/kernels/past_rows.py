@@ -208,6 +208,12 @@ class PastRows:
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
         self._room.leave_memory()
 
+    def forget_ended_keys(self) -> None:
+        """Forget the numbers of keys that have ended, if these are most; numbers held elsewhere become invalid."""
+        if len(self._numbers) > 2 * sum(run.rows.length for run in self._runs) + LEAST:
+            self._clean()
+            self._log.is_outdated = True  # A key that comes again begins with place 1.
+
     def _left_unsaved(self) -> Iterator[tuple[PlacedRows, int]]:
         return ((self._left(rows), written_ms) for rows, written_ms in self._unsaved)
 

@@ -24,6 +24,7 @@ CONFIGS = {
 """Options of formats, and the properties of the registry's client that they set."""
 
 _HEAD = struct.Struct(">bI")
+HEAD_BYTES = _HEAD.size
 _MAGIC = 0
 _TIMEOUT_S = 10
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -44,12 +45,21 @@ def split_message(message: bytes) -> tuple[int, bytes]:
     Raises:
         ValueError: the message is not in the wire format.
     """
-    if len(message) < _HEAD.size:
-        raise ValueError(f"not in Confluent's wire format: expected at least {_HEAD.size} bytes, found {len(message)}")
+    return schema_id_of(message), message[HEAD_BYTES:]
+
+
+def schema_id_of(message: bytes) -> int:
+    """Return the id of the writer schema of a message, whose record begins after `HEAD_BYTES`.
+
+    Raises:
+        ValueError: the message is not in the wire format.
+    """
+    if len(message) < HEAD_BYTES:
+        raise ValueError(f"not in Confluent's wire format: expected at least {HEAD_BYTES} bytes, found {len(message)}")
     magic, schema_id = _HEAD.unpack_from(message)
     if magic != _MAGIC:
         raise ValueError(f"not in Confluent's wire format: the first byte must be {_MAGIC}, found {magic}")
-    return schema_id, message[_HEAD.size :]
+    return int(schema_id)
 
 
 class RegisteredSchema(NamedTuple):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.avro.binary_columns import Messages, NotColumnarError, read_columns
+from firesteel.connectors.formats.avro.binary_messages import messages_of
 from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
 from firesteel.connectors.formats.avro.column_parts import column_fields
-from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type
+from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type, without_null
 from firesteel.connectors.formats.avro.schemas import AvroSchema
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
@@ -35,8 +39,30 @@ class AvroFormat(Format):
     @property
     def _fields(self) -> list[AvroField]:
         """How columns are read and written; made for each batch, as functions can't be pickled with the format."""
-        expanded = fastavro().schema.expand_schema(json.loads(self.schema.json_schema))
-        return column_fields(row_type(self.columns), expanded)
+        return column_fields(row_type(self.columns), expanded_schema(self.schema.json_schema))
+
+    def columns_of(self, messages: Sequence[bytes], schema: AvroSchema, skipped: int = 0) -> ColumnBatch | None:
+        """Return the rows of messages of one record each; None where fastavro has to read them.
+
+        Args:
+            messages: The messages.
+            schema: The schema with which they were written.
+            skipped: The number of bytes before each record.
+        """
+        declared = without_null(expanded_schema(self.schema.json_schema))["fields"]
+        defaults = {field["name"]: field["default"] for field in declared if "default" in field}
+        try:
+            written = expanded_schema(schema.json_schema)
+            return read_columns(Messages(messages, skipped), written, row_type(self.columns), defaults)
+        except NotColumnarError:
+            return None
+
+    def binary_of(self, batch: ColumnBatch) -> list[bytes]:
+        """Return the record of each row in Avro's binary encoding."""
+        try:
+            return messages_of(batch, row_type(self.columns), without_null(expanded_schema(self.schema.json_schema)))
+        except NotColumnarError:
+            return [self.binary(record) for record in self.records_of(batch)]
 
     def batch_of(self, records: list[Any]) -> ColumnBatch:
         """Return the rows of records that fastavro read.
@@ -68,6 +94,19 @@ class AvroFormat(Format):
         buffer = io.BytesIO()
         fastavro().schemaless_writer(buffer, self.schema.parsed, record)
         return buffer.getvalue()
+
+
+@lru_cache(100)
+def expanded_schema(text: str) -> Any:
+    """Return a schema as JSON data, with all references to types expanded.
+
+    Raises:
+        NotColumnarError: A type refers to itself.
+    """
+    try:
+        return fastavro().schema.expand_schema(json.loads(text))
+    except RecursionError as error:
+        raise NotColumnarError from error
 
 
 def mapped_schema(columns: Columns, options: Options) -> AvroSchema:

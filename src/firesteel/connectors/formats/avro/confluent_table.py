@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 
-from firesteel.columns.batch import ColumnBatch
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.column_records import AvroFormat, parsed_schema, problem
@@ -14,8 +16,10 @@ from firesteel.connectors.formats.avro.registry import SchemaRegistry
 from firesteel.connectors.formats.avro.schemas import AvroSchema
 from firesteel.connectors.formats.schema_registry import (
     CONFIGS,
+    HEAD_BYTES,
     PROPERTIES,
     client_configs,
+    schema_id_of,
     split_message,
     wire_message,
 )
@@ -66,8 +70,9 @@ class AvroConfluentMessages(AvroFormat):
 
     def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
         """Return a row per message."""
+        found = [message for message in messages if message is not None]
         try:
-            return self.batch_of([self._record(message) for message in messages if message is not None])
+            return self._columns(found) or self.batch_of(list(map(self._record, found)))
         except OSError:  # from the registry; the message may be valid
             raise
         except Exception as error:  # fastavro raises errors of many kinds for malformed messages
@@ -80,9 +85,23 @@ class AvroConfluentMessages(AvroFormat):
             return []
         schema_id = self._registry.register(self._subject, self.schema)
         try:
-            return [wire_message(schema_id, self.binary(record)) for record in self.records_of(batch)]
+            return [wire_message(schema_id, record) for record in self.binary_of(batch)]
         except Exception as error:
             raise problem("serialize row", error) from error
+
+    def _columns(self, messages: list[bytes]) -> ColumnBatch | None:
+        by_schema: dict[int, list[int]] = {}
+        for place, message in enumerate(messages):
+            by_schema.setdefault(schema_id_of(message), []).append(place)
+        parts = []
+        for schema_id, places in by_schema.items():
+            rows = self.columns_of([messages[place] for place in places], self._registry.schema(schema_id), HEAD_BYTES)
+            if rows is None:
+                return None
+            parts.append(rows)
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        return concat(parts).take(np.argsort(np.concatenate(list(by_schema.values()))))
 
     def _record(self, message: bytes) -> object:
         schema_id, body = split_message(message)

@@ -34,19 +34,21 @@ class AvroMessages(AvroFormat):
         """Return a row per message."""
         found = [message for message in messages if message is not None]
         try:
-            return self.batch_of(self._from_json(found) if self._is_json else self._from_binary(found))
+            if self._is_json:
+                return self.batch_of(self._from_json(found))
+            return self.columns_of(found, self.schema) or self.batch_of(self.read_one_by_one(found))
         except Exception as error:  # fastavro raises errors of many kinds for malformed messages
             raise problem("deserialize Avro record", error) from error
 
     def encode(self, batch: ColumnBatch) -> list[bytes]:
         """Return the message of each row."""
         try:
-            records = self.records_of(batch)
-            return self._to_json(records) if self._is_json else [self.binary(record) for record in records]
+            return self._to_json(self.records_of(batch)) if self._is_json else self.binary_of(batch)
         except Exception as error:
             raise problem("serialize row", error) from error
 
-    def _from_binary(self, messages: list[bytes]) -> list[Any]:
+    def read_one_by_one(self, messages: list[bytes]) -> list[Any]:
+        """Return the record of each message as fastavro reads it."""
         read, schema = fastavro().schemaless_reader, self.schema.parsed
         return [read(io.BytesIO(message), schema, None) for message in messages]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import struct
 from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
-from firesteel.columns.values import to_arrow
+from firesteel.columns.values import arrow_type, to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
@@ -66,9 +70,31 @@ class RawFormat(Format):
         """Return a row per message."""
         if not self.columns.types:
             return ColumnBatch((), len(messages))
-        read = self._reader(self.columns.types[0])
-        values = [None if message is None else read(message) for message in messages]
-        return ColumnBatch((to_arrow(values, self.columns.types[0]),), len(messages))
+        kind = self.columns.types[0]
+        column = self._column(messages, kind)
+        if column is None:
+            read = self._reader(kind)
+            column = to_arrow([None if message is None else read(message) for message in messages], kind)
+        return ColumnBatch((column,), len(messages))
+
+    def _column(self, messages: list[bytes | None], kind: t.DataType) -> pa.Array | None:
+        """Return the values of messages all at once; None where they are read one by one."""
+        if isinstance(kind, _BYTES):
+            return pa.array(messages, arrow_type(kind))
+        if isinstance(kind, _STRINGS):
+            try:
+                return pa.array(messages, pa.binary()).cast(pa.string()) if self._is_utf8 else None
+            except pa.ArrowInvalid:  # Java replaces malformed bytes
+                return None
+        size = struct.calcsize(self._order + _CODES[type(kind)])
+        if kind.__class__ is t.BooleanType or any(message is None or len(message) != size for message in messages):
+            return None
+        numbers = np.frombuffer(b"".join(filter(None, messages)), np.dtype(self._order + _CODES[type(kind)]))
+        return pa.array(numbers.astype(numbers.dtype.newbyteorder("=")), arrow_type(kind))
+
+    @property
+    def _is_utf8(self) -> bool:
+        return codecs.lookup(self._charset).name == "utf-8"
 
     def _reader(self, kind: t.DataType) -> Callable[[bytes], object]:
         if isinstance(kind, _STRINGS):
@@ -96,11 +122,11 @@ class RawFormat(Format):
 
     def encode_messages(self, batch: ColumnBatch) -> list[bytes | None]:
         """Return the bytes of each row, no content for NULL."""
-        kind = self.columns.types[0]
-        values = pylist(batch.columns[0])
-        if isinstance(kind, _STRINGS):
+        kind, column = self.columns.types[0], batch.columns[0]
+        values = pylist(column.cast(pa.binary()) if isinstance(kind, _STRINGS) and self._is_utf8 else column)
+        if isinstance(kind, _STRINGS) and not self._is_utf8:
             return [None if value is None else value.encode(self._charset) for value in values]
-        if isinstance(kind, _BYTES):
+        if isinstance(kind, (*_BYTES, *_STRINGS)):
             return values
         pack = struct.Struct(self._order + _CODES[type(kind)]).pack
         return [None if value is None else pack(value) for value in values]

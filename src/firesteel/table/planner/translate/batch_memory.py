@@ -6,10 +6,10 @@ from firesteel.columns.kernel import KernelFactory
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
-from firesteel.columns.kernels.correlate import SetOperationFactory
 from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.set_operations import SetOperationFactory
 from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
 from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory

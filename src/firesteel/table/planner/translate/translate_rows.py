@@ -8,9 +8,7 @@ from firesteel.columns.kernel import KernelFactory
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory
-from firesteel.columns.kernels.correlate import (
-    CorrelateFactory,
-)
+from firesteel.columns.kernels.correlate import CorrelateFactory
 from firesteel.columns.kernels.deduplicate import DeduplicateFactory
 from firesteel.columns.kernels.first_rows import FirstRowFactory
 from firesteel.columns.kernels.match import MatchFactory

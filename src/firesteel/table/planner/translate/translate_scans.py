@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.kernels.calc import WatermarkFactory
-from firesteel.columns.kernels.correlate import (
-    NormalizeFactory,
-)
+from firesteel.columns.kernels.normalize import NormalizeFactory
 from firesteel.common.options.table_options import TABLE_CDC_DUPLICATES
 from firesteel.common.table_errors import TableException
 from firesteel.connectors.table_connector import Batches, ScanRequest

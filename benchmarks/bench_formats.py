@@ -1,6 +1,6 @@
-"""CSV and JSON of whole columns against the functions of one value: microseconds of processor time per value.
+"""Formats of whole columns against the functions of one value: microseconds of processor time per value.
 
-`python benchmarks/bench_texts.py [ROWS]` prints a row per format and type, with the ratio of both ways in one run.
+`python benchmarks/bench_formats.py [ROWS]` prints a row per format and type, with the ratio of both ways in one run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
+from firesteel.connectors.formats.avro.table import AvroMessages
 from firesteel.connectors.formats.csv.table import CsvFormat
 from firesteel.connectors.formats.json.codec import parse
 from firesteel.connectors.formats.json.scalars import Number
@@ -70,6 +71,16 @@ def ways(name: str, kind: t.DataType, values: pa.Array) -> dict[str, tuple[Calla
                 lambda: [write({"c": value}).encode() for value in pylist(values)],
             ),
         }
+    if name == "avro":
+        avro = AvroMessages(known, Options({"timestamp_mapping.legacy": "false"}, name))
+        records = avro.encode(batch)
+        return {
+            "read": (
+                lambda: avro.decode_messages(list(records)),
+                lambda: avro.batch_of(avro.read_one_by_one(records)),
+            ),
+            "write": (lambda: avro.encode(batch), lambda: list(map(avro.binary, avro.records_of(batch)))),
+        }
     csv, rows = CsvFormat(known, Options({}, name)), CsvFormat(known, Options({"escape-character": "\\"}, name))
     lines, codec = csv.encode(batch), csv.codec
     return {
@@ -81,7 +92,7 @@ def ways(name: str, kind: t.DataType, values: pa.Array) -> dict[str, tuple[Calla
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     print("| format | type | way | by columns, us | by values, us | times as fast |\n|---|---|---|--:|--:|--:|")
-    for name in ("json", "csv"):
+    for name in ("json", "csv", "avro"):
         for text, (kind, values) in columns(rows).items():
             for way, (ours, baseline) in ways(name, kind, values).items():
                 ours_us, baseline_us = microseconds(ours, rows), microseconds(baseline, rows)

@@ -1,0 +1,337 @@
+"""Messages in Avro's binary encoding as columns: each field of all messages is read at once.
+
+A reader takes the places of a field in all messages and returns its values; the places are then those of the next
+field. What has no reader here, or does not fit its type, is left to fastavro, which tells what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.decimal_words import decimals_of, from_int64
+from firesteel.columns.kernels.segments import ranges
+from firesteel.columns.values import arrow_type
+from firesteel.connectors.formats.avro.derived_schema import is_millis
+
+_PADDING = 16
+"""Bytes behind the messages, so that a place behind the last one can be read before it is found to be wrong."""
+_DAY_MILLIS = 86_400_000
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The days that Python's dates have, from 0001-01-01 to 9999-12-31."""
+_VARINT_BYTES = 10
+
+
+class NotColumnarError(Exception):
+    """Messages or a type that are left to fastavro."""
+
+
+class Messages:
+    """The bytes of messages, and how far each has been read.
+
+    Args:
+        messages: The messages.
+        skipped: The number of bytes before the record of each.
+    """
+
+    def __init__(self, messages: Sequence[bytes], skipped: int = 0) -> None:
+        lengths = np.fromiter(map(len, messages), np.int64, len(messages))
+        self.data = np.frombuffer(b"".join(messages) + bytes(_PADDING), np.uint8)
+        self.ends = np.cumsum(lengths)
+        self.places = self.ends - lengths + skipped
+
+    def advance(self, rows: Array | None, places: Array) -> None:
+        """Set the places of some messages, or all.
+
+        Raises:
+            NotColumnarError: a place is behind the end of its message.
+        """
+        ends = self.ends if rows is None else self.ends[rows]
+        if (places > ends).any():
+            raise NotColumnarError
+        if rows is None:
+            self.places = places
+        else:
+            self.places[rows] = places
+
+    def take(self, rows: Array | None, width: int) -> Array:
+        """Read so many bytes of each message, one row of bytes for each."""
+        places = self._at(rows)
+        self.advance(rows, places + width)
+        found: Array = self.data[places[:, None] + np.arange(width)]
+        return found
+
+    def varints(self, rows: Array | None) -> Array:
+        """Read an int or long of each message."""
+        places = self._at(rows).copy()
+        values, active = np.zeros(len(places), np.uint64), np.arange(len(places))
+        for number in range(_VARINT_BYTES):
+            part = self.data[np.minimum(places[active], len(self.data) - 1)]
+            values[active] |= (part & 0x7F).astype(np.uint64) << np.uint64(7 * number)
+            places[active] += 1
+            active = active[part >= 0x80]
+            if not len(active):
+                self.advance(rows, places)
+                return (values >> np.uint64(1)).view(np.int64) ^ -(values & np.uint64(1)).view(np.int64)
+        raise NotColumnarError
+
+    def texts(self, rows: Array | None) -> tuple[Array, Array]:
+        """Read a length and so many bytes of each message, and return the bytes of all, and their lengths."""
+        lengths, places = self.varints(rows), self._at(rows)
+        if (lengths < 0).any() or (lengths > len(self.data)).any():
+            raise NotColumnarError
+        self.advance(rows, places + lengths)
+        return self.data[ranges(places, places + lengths)], lengths
+
+    def _at(self, rows: Array | None) -> Array:
+        return self.places if rows is None else self.places[rows]
+
+
+Reader = Callable[[Messages, "Array | None"], pa.Array]
+"""Reads a value of each of some messages; None stands for all."""
+
+
+def read_columns(messages: Messages, schema: Any, kind: t.RowType, defaults: dict[str, object]) -> ColumnBatch:
+    """Return the rows of messages.
+
+    Args:
+        messages: The messages.
+        schema: The schema with which they were written, as JSON data with all references expanded.
+        kind: The type of the rows.
+        defaults: By name, what the reader schema has for fields that were not written.
+
+    Raises:
+        NotColumnarError: they are left to fastavro.
+    """
+    length = len(messages.places)
+    columns = _record(schema, kind, defaults)(messages, None)
+    return ColumnBatch(tuple(columns), length)
+
+
+def _record(
+    schema: Any, kind: t.RowType, defaults: dict[str, object]
+) -> Callable[[Messages, Array | None], list[pa.Array]]:
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise NotColumnarError
+    wanted = dict(zip(kind.field_names(), kind.field_types(), strict=True))
+    written = {field["name"]: _reader(field["type"], wanted.get(field["name"])) for field in schema["fields"]}
+    if any(name not in written and defaults.get(name, ...) is not None for name in wanted):
+        raise NotColumnarError
+
+    def read(messages: Messages, rows: Array | None) -> list[pa.Array]:
+        found = {name: field(messages, rows) for name, field in written.items()}
+        length = len(messages.places) if rows is None else len(rows)
+        return [found[name] if name in found else pa.nulls(length, arrow_type(wanted[name])) for name in wanted]
+
+    return read
+
+
+def _reader(schema: Any, kind: t.DataType | None) -> Reader:
+    """Return the reader of values; of those that nobody wants if there is no type."""
+    if not isinstance(schema, list):
+        return _present(schema, kind)
+    if len(schema) != 2 or "null" not in schema:
+        raise NotColumnarError
+    null = schema.index("null")
+    present, is_required = _present(schema[1 - null], kind), kind is not None and not kind.is_nullable
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        branches = messages.varints(rows)
+        if not np.isin(branches, (0, 1)).all():
+            raise NotColumnarError
+        is_there = branches != null
+        if is_there.all():
+            return present(messages, rows)
+        if is_required:
+            raise NotColumnarError
+        chosen = np.flatnonzero(is_there)
+        values = present(messages, chosen if rows is None else rows[chosen])
+        return values.take(pa.array(np.cumsum(is_there) - 1, mask=~is_there))
+
+    return read
+
+
+def _present(schema: Any, kind: t.DataType | None) -> Reader:
+    """Return the reader of values that are not null."""
+    schema = as_object(schema)
+    if kind is None:
+        return _skipped(schema)
+    if schema["type"] == "record" and isinstance(kind, t.RowType):
+        return _structs(schema, kind)
+    for types, make in _READERS.items():
+        if isinstance(kind, types):
+            return make(schema, kind)
+    raise NotColumnarError
+
+
+def as_object(schema: Any) -> dict[str, Any]:
+    """Return a schema as a JSON object whose type is a name."""
+    while isinstance(schema, dict) and not isinstance(schema["type"], str):
+        schema = schema["type"]
+    return schema if isinstance(schema, dict) else {"type": schema}
+
+
+def _skipped(schema: dict[str, Any]) -> Reader:
+    name = schema["type"]
+    if name == "record":
+        fields = [_reader(field["type"], None) for field in schema["fields"]]
+
+        def skip(messages: Messages, rows: Array | None) -> pa.Array:
+            for field in fields:
+                skipped = field(messages, rows)
+            return skipped if fields else pa.nulls(len(messages.places) if rows is None else len(rows))
+
+        return skip
+    if name in ("int", "long", "enum"):
+        return lambda messages, rows: pa.array(messages.varints(rows))
+    if name in ("string", "bytes"):
+        return lambda messages, rows: pa.array(messages.texts(rows)[1])
+    width = {"boolean": 1, "float": 4, "double": 8}.get(name) or (schema["size"] if name == "fixed" else None)
+    if width is None:
+        raise NotColumnarError
+    return lambda messages, rows: pa.array(messages.take(rows, width)[:, 0])
+
+
+def _structs(schema: dict[str, Any], kind: t.RowType) -> Reader:
+    read, names = _record(schema, kind, {}), kind.field_names()
+    if not names:
+        raise NotColumnarError
+    return lambda messages, rows: pa.StructArray.from_arrays(read(messages, rows), names)
+
+
+def _integers(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] not in ("int", "long") or "logicalType" in schema:
+        raise NotColumnarError
+    target = arrow_type(kind)
+    limits = np.iinfo(target.to_pandas_dtype())
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        return pa.array(_between(messages.varints(rows), limits.min, limits.max)).cast(target)
+
+    return read
+
+
+def _floats(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    width = {"float": 4, "double": 8}.get(schema["type"])
+    if width is None or (width == 8 and isinstance(kind, t.FloatType)):
+        raise NotColumnarError
+    target = arrow_type(kind)
+    return lambda messages, rows: pa.array(messages.take(rows, width).view(f"<f{width}")[:, 0]).cast(target)
+
+
+def _booleans(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] != "boolean":
+        raise NotColumnarError
+    return lambda messages, rows: pa.array(_between(messages.take(rows, 1)[:, 0], 0, 1).astype(bool))
+
+
+def _texts(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] != "string" or "logicalType" in schema:
+        raise NotColumnarError
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        try:
+            return _binary(*messages.texts(rows)).cast(pa.string())
+        except pa.ArrowInvalid as error:  # not UTF-8
+            raise NotColumnarError from error
+
+    return read
+
+
+def _bytes(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] != "bytes" or "logicalType" in schema:
+        raise NotColumnarError
+    return lambda messages, rows: _binary(*messages.texts(rows)).cast(arrow_type(kind))
+
+
+def _binary(data: Array, lengths: Array) -> pa.Array:
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    if offsets[-1] >= 2**31:
+        raise NotColumnarError
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(lengths), buffers)
+
+
+def _dates(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] != "int" or schema.get("logicalType", "date") != "date":
+        raise NotColumnarError
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        return pa.array(_between(messages.varints(rows), _FIRST_DAY, _LAST_DAY).astype(np.int32)).cast(pa.date32())
+
+    return read
+
+
+def _times(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    if schema["type"] != "int" or schema.get("logicalType", "time-millis") != "time-millis":
+        raise NotColumnarError
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        millis = _between(messages.varints(rows), 0, _DAY_MILLIS - 1)
+        return pa.array(millis.astype(np.int32)).cast(pa.time32("ms")).cast(arrow_type(kind))
+
+    return read
+
+
+def _timestamps(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    assert isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType))
+    name = schema.get("logicalType", f"timestamp-{'millis' if is_millis(kind) else 'micros'}").removeprefix("local-")
+    micros = {"timestamp-millis": 1000, "timestamp-micros": 1}.get(name)
+    if schema["type"] != "long" or micros is None:
+        raise NotColumnarError
+    per_day, step = _DAY_MILLIS * 1000 // micros, 10 ** max(0, 6 - kind.precision)
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        values = _between(messages.varints(rows), _FIRST_DAY * per_day, (_LAST_DAY + 1) * per_day - 1) * micros
+        return pa.array(values // step * step).cast(pa.timestamp("us")).cast(arrow_type(kind))
+
+    return read
+
+
+def _decimals(schema: dict[str, Any], kind: t.DataType) -> Reader:
+    assert isinstance(kind, t.DecimalType)
+    if schema["type"] != "bytes" or schema.get("logicalType", "decimal") != "decimal":
+        raise NotColumnarError
+    is_same = schema.get("scale", kind.scale) == kind.scale and schema.get("precision", 0) <= kind.precision
+    if not is_same or kind.precision > 18:
+        raise NotColumnarError
+    most = 10**kind.precision - 1
+
+    def read(messages: Messages, rows: Array | None) -> pa.Array:
+        data, lengths = messages.texts(rows)
+        if (lengths > 8).any() or (lengths < 1).any():
+            raise NotColumnarError
+        starts = np.cumsum(lengths) - lengths
+        values = np.where(data[starts] >= 0x80, -1, 0)
+        for number in range(int(lengths.max(initial=0))):
+            active = np.flatnonzero(lengths > number)
+            values[active] = (values[active] << 8) | data[starts[active] + number]
+        return decimals_of(from_int64(_between(values, -most, most)), arrow_type(kind), None)
+
+    return read
+
+
+def _between(values: Array, least: int, most: int) -> Array:
+    if ((values < least) | (values > most)).any():
+        raise NotColumnarError
+    return values
+
+
+_READERS: dict[Any, Callable[[dict[str, Any], t.DataType], Reader]] = {
+    (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType): _integers,
+    (t.FloatType, t.DoubleType): _floats,
+    t.BooleanType: _booleans,
+    (t.CharType, t.VarCharType): _texts,
+    (t.BinaryType, t.VarBinaryType): _bytes,
+    t.DateType: _dates,
+    t.TimeType: _times,
+    (t.TimestampType, t.LocalZonedTimestampType): _timestamps,
+    t.DecimalType: _decimals,
+}
+"""The types that are read as columns, besides rows; the others (arrays, maps, multisets) by fastavro."""
