@@ -15,8 +15,9 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.formats.avro import column_records
-from firesteel.connectors.formats.avro.binary_columns import _READERS, Messages, NotColumnarError, read_columns
-from firesteel.connectors.formats.avro.binary_messages import _WRITERS
+from firesteel.connectors.formats.avro.avro_type import avro_type
+from firesteel.connectors.formats.avro.binary_columns import READERS, Messages, NotColumnarError, read_columns
+from firesteel.connectors.formats.avro.binary_messages import WRITERS
 from firesteel.connectors.formats.avro.column_records import expanded_schema, parsed_schema
 from firesteel.connectors.formats.avro.derived_schema import _PLAIN, row_type
 from firesteel.connectors.formats.table_format import Columns, make_format
@@ -126,8 +127,8 @@ def test_other_types_are_left_to_fastavro(name):
 
 
 def test_each_type_of_the_format_is_read_and_written_or_is_known_to_be_left():
-    covered = [kind for kinds in _READERS for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
-    assert set(covered) == {kind for kinds in _WRITERS for kind in (kinds if isinstance(kinds, tuple) else (kinds,))}
+    covered, written = ([kind for kinds, _ in table for kind in kinds] for table in (READERS, WRITERS))
+    assert set(covered) == set(written)
     assert {kind.__name__ for kind in _PLAIN} - {kind.__name__ for kind in covered} == {"NullType"}
 
 
@@ -168,7 +169,7 @@ def test_fields_that_nobody_wants_are_skipped():
         fields, [{"k": key, "v": number, **extra} for number, key in enumerate(["a", None, "c"])]
     )
     kind = row_type(Columns(("v", "k", "new"), tuple(map(parse_type, ("BIGINT", "STRING", "INT")))))
-    batch = read_columns(Messages(messages, 5), expanded_schema(schema.json_schema), kind, {"new": None})
+    batch = read_columns(Messages(messages, 5), avro_type(expanded_schema(schema.json_schema)), kind, {"new": None})
     assert [column.to_pylist() for column in batch.columns] == [[0, 1, 2], ["a", None, "c"], [None] * 3]
 
 
@@ -188,7 +189,7 @@ def test_fields_that_nobody_wants_are_skipped():
 def test_what_columns_do_not_follow_is_left(fields, kind, defaults):
     schema, _ = written(fields, [])
     with pytest.raises(NotColumnarError):
-        read_columns(Messages([]), expanded_schema(schema.json_schema), parse_type(kind), defaults)
+        read_columns(Messages([]), avro_type(expanded_schema(schema.json_schema)), parse_type(kind), defaults)
 
 
 def test_decimals_take_as_many_bytes_as_in_java():

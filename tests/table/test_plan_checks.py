@@ -10,7 +10,7 @@ from firesteel.columns.column_types import IntType, RowField, RowType
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.planner.rel import description, rel, window_columns
-from firesteel.table.planner.rules import push_filters
+from firesteel.table.planner.rules import push_filters, subqueries
 from firesteel.table.planner.traits import late_rows, row_kinds, validate
 from firesteel.table.planner.traits.upsert_keys import upsert_key
 from firesteel.table.planner.translate import translate
@@ -91,7 +91,8 @@ def test_a_plan_that_reads_itself_twice_at_each_level_is_visited_once_per_node()
 
 
 @pytest.mark.parametrize(
-    "module", [validate, row_kinds, late_rows, push_filters, window_columns, description, translate]
+    "module",
+    [validate, row_kinds, late_rows, push_filters, window_columns, description, subqueries, translate],
 )
 def test_a_node_without_a_declaration_does_not_import(module, monkeypatch: pytest.MonkeyPatch) -> None:
     class Unheard:

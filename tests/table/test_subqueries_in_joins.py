@@ -26,6 +26,10 @@ QUERIES = (
     "SELECT * FROM a FULL JOIN b ON a.k = b.k AND (b.v IN (SELECT k FROM c) OR a.v IN (SELECT v FROM c))",
     "SELECT * FROM a LEFT JOIN b ON a.k = b.k AND a.v > (SELECT SUM(v) FROM c WHERE c.k = a.k) WHERE a.v > 0",
     "SELECT * FROM a LEFT JOIN b ON a.k = b.k AND (SELECT COUNT(*) FROM c WHERE c.k = b.k) > 1",
+    "SELECT * FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON c.k = b.k AND b.v IN (SELECT v FROM a WHERE v < 4)",
+    "SELECT * FROM a FULL JOIN b ON a.v = (SELECT MAX(v) FROM c WHERE c.k = b.k) AND a.k > 0",
+    "SELECT a.v, b.v FROM a, b LEFT JOIN c ON c.k = b.k WHERE a.k = b.k AND a.v IN (SELECT v FROM c) AND c.v > 0",
+    "SELECT k, (SELECT MAX(v) FROM b) IN (SELECT v FROM c WHERE c.k > a.k) FROM a",
     "SELECT a.k, q.m FROM a, LATERAL (SELECT MAX(v) FROM b WHERE b.k = a.k) AS q (m)",
     "SELECT a.k, q.n FROM a CROSS JOIN LATERAL (SELECT COUNT(*) FROM b WHERE b.k = a.k) AS q (n)",
     "SELECT a.k, a.v, q.v FROM a JOIN LATERAL (SELECT v FROM b WHERE b.k = a.k AND b.v > a.v) AS q (v) ON TRUE",
@@ -86,6 +90,21 @@ def tables(request, rows):
 @pytest.mark.spark
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_gives_what_duckdb_gives(tables, database, query):
+    expected = Counter(map(tuple, database.execute(query).fetchall()))
+    assert Counter(remaining(tables.sql_query(query))) == expected
+
+
+OVER = (
+    "SELECT SUM(v) OVER (PARTITION BY k ORDER BY v), (SELECT MAX(v) FROM b WHERE b.k = a.k) FROM a",
+    "SELECT SUM((SELECT MAX(v) FROM b WHERE b.k = a.k)) OVER (PARTITION BY k ORDER BY v) FROM a",
+    "SELECT COUNT(*) OVER (PARTITION BY k ORDER BY v) IN (SELECT v FROM b WHERE v IS NOT NULL) FROM a",
+    "SELECT k, MAX(SUM(v)) OVER (ORDER BY k) > (SELECT MIN(v) FROM b), COUNT(*) FROM a GROUP BY k",
+)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("query", OVER)
+def test_a_subquery_beside_over_calls_gives_what_duckdb_gives(tables, database, query):
     expected = Counter(map(tuple, database.execute(query).fetchall()))
     assert Counter(remaining(tables.sql_query(query))) == expected
 

@@ -87,6 +87,25 @@ class UserCall:
 
 
 @dataclass(frozen=True, slots=True)
+class SubqueryValue:
+    """The value of a subquery for each row; gone when the subquery has become a join. Calcite: `RexSubQuery`.
+
+    Attributes:
+        kind: EXISTS, IN, SCALAR, a comparison such as `> ALL`, or ROWS: all rows, as LATERAL has them.
+        query: A node of the planner, with `OuterRef`s of the rows around; equal to itself alone.
+        operands: The values that are compared with the columns of the query, if the kind compares, then those that the
+            query reads of the rows around, in the order in which it reads them first.
+        level: How many queries are around the rows around.
+    """
+
+    kind: str
+    query: object
+    operands: tuple[Rex, ...]
+    type: DataType
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
 class OuterRef:
     """A value of a query around a subquery; gone when the subquery has become a join.
 
@@ -102,7 +121,7 @@ class OuterRef:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """The result of an aggregate, OVER call or subquery, whose column is not known yet.
+    """The result of an aggregate or OVER call, whose column is not known yet.
 
     Attributes:
         number: The kind of what gives it and, where there are several, its indexes or name.
@@ -112,13 +131,13 @@ class Deferred:
     type: DataType
 
 
-Rex = InputRef | Literal | Call | UserCall | OuterRef | Deferred
+Rex = InputRef | Literal | Call | UserCall | SubqueryValue | OuterRef | Deferred
 
 
 def input_columns(rex: Rex) -> Iterator[int]:
     """Yield the indexes of the columns that an expression reads."""
     if isinstance(rex, InputRef):
         yield rex.index
-    elif isinstance(rex, (Call, UserCall)):
+    elif isinstance(rex, (Call, UserCall, SubqueryValue)):
         for operand in rex.operands:
             yield from input_columns(operand)

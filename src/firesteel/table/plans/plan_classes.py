@@ -19,4 +19,4 @@ PARTS: tuple[type, ...] = (
 """What nodes consist of, apart from types, constants and tables."""
 BY_NAME = {one.__name__: one for one in (*NODES, *PARTS)}
 OMITTED = frozenset({"source", "lookup", "inputs", "keeps_times"})
-"""Attributes that are made again, from the table or by the node itself, or that only resolved plans have."""
+"""Attributes that are made again, from the table or by the node itself, or that are gone once a plan is optimized."""

@@ -6,8 +6,7 @@ field. What has no reader here, or does not fit its type, is left to fastavro, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import decimals_of, from_int64
 from firesteel.columns.kernels.segments import ranges
 from firesteel.columns.values import arrow_type
+from firesteel.connectors.formats.avro.avro_type import AvroType
 from firesteel.connectors.formats.avro.derived_schema import is_millis
 
 _PADDING = 16
@@ -97,12 +97,12 @@ Reader = Callable[[Messages, "Array | None"], pa.Array]
 """Reads a value of each of some messages; None stands for all."""
 
 
-def read_columns(messages: Messages, schema: Any, kind: t.RowType, defaults: dict[str, object]) -> ColumnBatch:
+def read_columns(messages: Messages, schema: AvroType, kind: t.RowType, defaults: Mapping[str, object]) -> ColumnBatch:
     """Return the rows of messages.
 
     Args:
         messages: The messages.
-        schema: The schema with which they were written, as JSON data with all references expanded.
+        schema: The type with which they were written.
         kind: The type of the rows.
         defaults: By name, what the reader schema has for fields that were not written.
 
@@ -115,12 +115,12 @@ def read_columns(messages: Messages, schema: Any, kind: t.RowType, defaults: dic
 
 
 def _record(
-    schema: Any, kind: t.RowType, defaults: dict[str, object]
+    schema: AvroType, kind: t.RowType, defaults: Mapping[str, object]
 ) -> Callable[[Messages, Array | None], list[pa.Array]]:
-    if not isinstance(schema, dict) or schema.get("type") != "record":
+    if schema.name != "record":
         raise NotColumnarError
     wanted = dict(zip(kind.field_names(), kind.field_types(), strict=True))
-    written = {field["name"]: _reader(field["type"], wanted.get(field["name"])) for field in schema["fields"]}
+    written = {name: _reader(field, wanted.get(name)) for name, field in schema.fields}
     if any(name not in written and defaults.get(name, ...) is not None for name in wanted):
         raise NotColumnarError
 
@@ -132,14 +132,14 @@ def _record(
     return read
 
 
-def _reader(schema: Any, kind: t.DataType | None) -> Reader:
+def _reader(schema: AvroType, kind: t.DataType | None) -> Reader:
     """Return the reader of values; of those that nobody wants if there is no type."""
-    if not isinstance(schema, list):
+    if not schema.branches:
         return _present(schema, kind)
-    if len(schema) != 2 or "null" not in schema:
+    null = schema.null
+    if null is None:
         raise NotColumnarError
-    null = schema.index("null")
-    present, is_required = _present(schema[1 - null], kind), kind is not None and not kind.is_nullable
+    present, is_required = _present(schema.branches[1 - null], kind), kind is not None and not kind.is_nullable
 
     def read(messages: Messages, rows: Array | None) -> pa.Array:
         branches = messages.varints(rows)
@@ -157,30 +157,22 @@ def _reader(schema: Any, kind: t.DataType | None) -> Reader:
     return read
 
 
-def _present(schema: Any, kind: t.DataType | None) -> Reader:
+def _present(schema: AvroType, kind: t.DataType | None) -> Reader:
     """Return the reader of values that are not null."""
-    schema = as_object(schema)
     if kind is None:
         return _skipped(schema)
-    if schema["type"] == "record" and isinstance(kind, t.RowType):
+    if isinstance(kind, t.RowType):
         return _structs(schema, kind)
-    for types, make in _READERS.items():
+    for types, make in READERS:
         if isinstance(kind, types):
             return make(schema, kind)
     raise NotColumnarError
 
 
-def as_object(schema: Any) -> dict[str, Any]:
-    """Return a schema as a JSON object whose type is a name."""
-    while isinstance(schema, dict) and not isinstance(schema["type"], str):
-        schema = schema["type"]
-    return schema if isinstance(schema, dict) else {"type": schema}
-
-
-def _skipped(schema: dict[str, Any]) -> Reader:
-    name = schema["type"]
+def _skipped(schema: AvroType) -> Reader:
+    name = schema.name
     if name == "record":
-        fields = [_reader(field["type"], None) for field in schema["fields"]]
+        fields = [_reader(field, None) for _, field in schema.fields]
 
         def skip(messages: Messages, rows: Array | None) -> pa.Array:
             for field in fields:
@@ -192,21 +184,21 @@ def _skipped(schema: dict[str, Any]) -> Reader:
         return lambda messages, rows: pa.array(messages.varints(rows))
     if name in ("string", "bytes"):
         return lambda messages, rows: pa.array(messages.texts(rows)[1])
-    width = {"boolean": 1, "float": 4, "double": 8}.get(name) or (schema["size"] if name == "fixed" else None)
+    width = {"boolean": 1, "float": 4, "double": 8, "fixed": schema.size}.get(name)
     if width is None:
         raise NotColumnarError
-    return lambda messages, rows: pa.array(messages.take(rows, width)[:, 0])
+    return lambda messages, rows: pa.array(messages.take(rows, width).sum(axis=1))
 
 
-def _structs(schema: dict[str, Any], kind: t.RowType) -> Reader:
+def _structs(schema: AvroType, kind: t.RowType) -> Reader:
     read, names = _record(schema, kind, {}), kind.field_names()
     if not names:
         raise NotColumnarError
     return lambda messages, rows: pa.StructArray.from_arrays(read(messages, rows), names)
 
 
-def _integers(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] not in ("int", "long") or "logicalType" in schema:
+def _integers(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name not in ("int", "long") or schema.logical:
         raise NotColumnarError
     target = arrow_type(kind)
     limits = np.iinfo(target.to_pandas_dtype())
@@ -217,22 +209,22 @@ def _integers(schema: dict[str, Any], kind: t.DataType) -> Reader:
     return read
 
 
-def _floats(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    width = {"float": 4, "double": 8}.get(schema["type"])
+def _floats(schema: AvroType, kind: t.DataType) -> Reader:
+    width = {"float": 4, "double": 8}.get(schema.name)
     if width is None or (width == 8 and isinstance(kind, t.FloatType)):
         raise NotColumnarError
     target = arrow_type(kind)
     return lambda messages, rows: pa.array(messages.take(rows, width).view(f"<f{width}")[:, 0]).cast(target)
 
 
-def _booleans(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] != "boolean":
+def _booleans(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name != "boolean":
         raise NotColumnarError
     return lambda messages, rows: pa.array(_between(messages.take(rows, 1)[:, 0], 0, 1).astype(bool))
 
 
-def _texts(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] != "string" or "logicalType" in schema:
+def _texts(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name != "string" or schema.logical:
         raise NotColumnarError
 
     def read(messages: Messages, rows: Array | None) -> pa.Array:
@@ -244,8 +236,8 @@ def _texts(schema: dict[str, Any], kind: t.DataType) -> Reader:
     return read
 
 
-def _bytes(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] != "bytes" or "logicalType" in schema:
+def _bytes(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name != "bytes" or schema.logical:
         raise NotColumnarError
     return lambda messages, rows: _binary(*messages.texts(rows)).cast(arrow_type(kind))
 
@@ -258,8 +250,8 @@ def _binary(data: Array, lengths: Array) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(lengths), buffers)
 
 
-def _dates(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] != "int" or schema.get("logicalType", "date") != "date":
+def _dates(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name != "int" or schema.logical not in (None, "date"):
         raise NotColumnarError
 
     def read(messages: Messages, rows: Array | None) -> pa.Array:
@@ -268,8 +260,8 @@ def _dates(schema: dict[str, Any], kind: t.DataType) -> Reader:
     return read
 
 
-def _times(schema: dict[str, Any], kind: t.DataType) -> Reader:
-    if schema["type"] != "int" or schema.get("logicalType", "time-millis") != "time-millis":
+def _times(schema: AvroType, kind: t.DataType) -> Reader:
+    if schema.name != "int" or schema.logical not in (None, "time-millis"):
         raise NotColumnarError
 
     def read(messages: Messages, rows: Array | None) -> pa.Array:
@@ -279,11 +271,11 @@ def _times(schema: dict[str, Any], kind: t.DataType) -> Reader:
     return read
 
 
-def _timestamps(schema: dict[str, Any], kind: t.DataType) -> Reader:
+def _timestamps(schema: AvroType, kind: t.DataType) -> Reader:
     assert isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType))
-    name = schema.get("logicalType", f"timestamp-{'millis' if is_millis(kind) else 'micros'}").removeprefix("local-")
-    micros = {"timestamp-millis": 1000, "timestamp-micros": 1}.get(name)
-    if schema["type"] != "long" or micros is None:
+    logical = schema.logical or f"timestamp-{'millis' if is_millis(kind) else 'micros'}"
+    micros = {"timestamp-millis": 1000, "timestamp-micros": 1}.get(logical.removeprefix("local-"))
+    if schema.name != "long" or micros is None:
         raise NotColumnarError
     per_day, step = _DAY_MILLIS * 1000 // micros, 10 ** max(0, 6 - kind.precision)
 
@@ -294,11 +286,11 @@ def _timestamps(schema: dict[str, Any], kind: t.DataType) -> Reader:
     return read
 
 
-def _decimals(schema: dict[str, Any], kind: t.DataType) -> Reader:
+def _decimals(schema: AvroType, kind: t.DataType) -> Reader:
     assert isinstance(kind, t.DecimalType)
-    if schema["type"] != "bytes" or schema.get("logicalType", "decimal") != "decimal":
+    if schema.name != "bytes" or schema.logical not in (None, "decimal"):
         raise NotColumnarError
-    is_same = schema.get("scale", kind.scale) == kind.scale and schema.get("precision", 0) <= kind.precision
+    is_same = schema.logical is None or (schema.scale == kind.scale and schema.precision <= kind.precision)
     if not is_same or kind.precision > 18:
         raise NotColumnarError
     most = 10**kind.precision - 1
@@ -323,15 +315,15 @@ def _between(values: Array, least: int, most: int) -> Array:
     return values
 
 
-_READERS: dict[Any, Callable[[dict[str, Any], t.DataType], Reader]] = {
-    (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType): _integers,
-    (t.FloatType, t.DoubleType): _floats,
-    t.BooleanType: _booleans,
-    (t.CharType, t.VarCharType): _texts,
-    (t.BinaryType, t.VarBinaryType): _bytes,
-    t.DateType: _dates,
-    t.TimeType: _times,
-    (t.TimestampType, t.LocalZonedTimestampType): _timestamps,
-    t.DecimalType: _decimals,
-}
+READERS: Sequence[tuple[tuple[type[t.DataType], ...], Callable[[AvroType, t.DataType], Reader]]] = (
+    ((t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType), _integers),
+    ((t.FloatType, t.DoubleType), _floats),
+    ((t.BooleanType,), _booleans),
+    ((t.CharType, t.VarCharType), _texts),
+    ((t.BinaryType, t.VarBinaryType), _bytes),
+    ((t.DateType,), _dates),
+    ((t.TimeType,), _times),
+    ((t.TimestampType, t.LocalZonedTimestampType), _timestamps),
+    ((t.DecimalType,), _decimals),
+)
 """The types that are read as columns, besides rows; the others (arrays, maps, multisets) by fastavro."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,8 @@ from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.kernels.row_order import int64_values
 from firesteel.columns.kernels.segments import ranges
-from firesteel.connectors.formats.avro.binary_columns import NotColumnarError, as_object
+from firesteel.connectors.formats.avro.avro_type import AvroType
+from firesteel.connectors.formats.avro.binary_columns import NotColumnarError
 
 _DIVISORS = {"timestamp-millis": 1000, "timestamp-micros": 1}
 
@@ -33,13 +34,13 @@ class _Piece(NamedTuple):
     write: Callable[[Array, Array], None]
 
 
-def messages_of(batch: ColumnBatch, kind: t.RowType, schema: Any) -> list[bytes]:
+def messages_of(batch: ColumnBatch, kind: t.RowType, schema: AvroType) -> list[bytes]:
     """Return the message of each row.
 
     Args:
         batch: The rows.
         kind: Their type.
-        schema: The schema of the record as JSON data with all references expanded.
+        schema: The type of the record.
 
     Raises:
         NotColumnarError: A type or value is left to fastavro.
@@ -59,35 +60,32 @@ def messages_of(batch: ColumnBatch, kind: t.RowType, schema: Any) -> list[bytes]
     return [written[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
 
 
-def _all(rows: Array | None) -> Any:
+def _all(rows: Array | None) -> Array | slice:
     return slice(None) if rows is None else rows
 
 
-def _record(columns: Sequence[pa.Array], kind: t.RowType, schema: Any, rows: Array | None) -> Iterator[_Piece]:
-    if schema.get("type") != "record" or [field["name"] for field in schema["fields"]] != kind.field_names():
+def _record(columns: Sequence[pa.Array], kind: t.RowType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
+    if schema.name != "record" or [name for name, _ in schema.fields] != kind.field_names():
         raise NotColumnarError
-    for column, data_type, field in zip(columns, kind.field_types(), schema["fields"], strict=True):
-        yield from _field(column, data_type, field["type"], rows)
+    for column, data_type, (_, field) in zip(columns, kind.field_types(), schema.fields, strict=True):
+        yield from _field(column, data_type, field, rows)
 
 
-def _field(column: pa.Array, kind: t.DataType, schema: Any, rows: Array | None) -> Iterator[_Piece]:
-    if isinstance(schema, list):
-        if len(schema) != 2 or "null" not in schema:
-            raise NotColumnarError
-        null = schema.index("null")
+def _field(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
+    null = schema.null
+    if null is not None:
         is_null = column.is_null().to_numpy(zero_copy_only=False)
         yield _bytes(np.where(is_null, 2 * null, 2 * (1 - null)).astype(np.uint8)[:, None], rows)
         if is_null.any():
             chosen = np.flatnonzero(~is_null)
             column, rows = column.take(pa.array(chosen)), chosen if rows is None else rows[chosen]
-        schema = schema[1 - null]
+        schema = schema.branches[1 - null]
     elif column.null_count:
         raise NotColumnarError
-    schema = as_object(schema)
     if isinstance(kind, t.RowType):
         yield from _record(column.flatten(), kind, schema, rows)
         return
-    write = next((write for types, write in _WRITERS.items() if isinstance(kind, types)), None)
+    write = next((write for types, write in WRITERS if isinstance(kind, types)), None)
     if write is None:
         raise NotColumnarError
     yield from write(column, kind, schema, rows)
@@ -126,23 +124,23 @@ def _content(content: Array, lengths: Array, rows: Array | None) -> Iterator[_Pi
     yield _Piece(rows, lengths, write)
 
 
-def _integers(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _integers(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"int", "long"}, None)
     yield _varint(int64_values(column), rows)
 
 
-def _floats(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _floats(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"float" if isinstance(kind, t.FloatType) else "double"}, None)
     values = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
     yield _bytes(values.view(np.uint8).reshape(len(values), values.itemsize), rows)
 
 
-def _booleans(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _booleans(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"boolean"}, None)
     yield _bytes(column.to_numpy(zero_copy_only=False).astype(np.uint8)[:, None], rows)
 
 
-def _texts(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _texts(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"bytes"} if isinstance(kind, (t.BinaryType, t.VarBinaryType)) else {"string"}, None)
     column = column.cast(pa.binary())
     offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
@@ -150,31 +148,29 @@ def _texts(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Arr
     yield from _content(content, np.diff(offsets), rows)
 
 
-def _dates(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _dates(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"int"}, "date")
     yield _varint(int64_values(column.cast(pa.int32())), rows)
 
 
-def _times(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _times(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     _check(schema, {"int"}, "time-millis")
     yield _varint(int64_values(column.cast(pa.time32("ms")).cast(pa.int32())), rows)
 
 
-def _timestamps(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
-    divisor = _DIVISORS.get(schema.get("logicalType", "").removeprefix("local-"))
-    if divisor is None or schema["type"] != "long":
+def _timestamps(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
+    divisor = _DIVISORS.get((schema.logical or "").removeprefix("local-"))
+    if divisor is None or schema.name != "long":
         raise NotColumnarError
     yield _varint(int64_values(column.cast(pa.int64())) // divisor, rows)
 
 
-def _decimals(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: Array | None) -> Iterator[_Piece]:
+def _decimals(column: pa.Array, kind: t.DataType, schema: AvroType, rows: Array | None) -> Iterator[_Piece]:
     assert isinstance(kind, t.DecimalType)
     _check(schema, {"bytes"}, "decimal")
     values = int64_of(column)
-    if not isinstance(values, np.ndarray) or (schema.get("precision"), schema.get("scale", 0)) != (
-        kind.precision,
-        kind.scale,
-    ):
+    is_same = (schema.precision, schema.scale) == (kind.precision, kind.scale)
+    if not isinstance(values, np.ndarray) or not is_same:
         raise NotColumnarError
     sizes = np.ones(len(values), np.int64)
     for bits in range(7, 63, 8):  # the bits of a number besides its sign
@@ -184,20 +180,20 @@ def _decimals(column: pa.Array, kind: t.DataType, schema: dict[str, Any], rows: 
     yield from _content(big.reshape(-1)[ranges(ends - sizes, ends)], sizes, rows)
 
 
-def _check(schema: dict[str, Any], names: set[str], logical: str | None) -> None:
-    if schema["type"] not in names or schema.get("logicalType") != logical:
+def _check(schema: AvroType, names: set[str], logical: str | None) -> None:
+    if schema.name not in names or schema.logical != logical:
         raise NotColumnarError
 
 
-_Write = Callable[[pa.Array, t.DataType, dict[str, Any], "Array | None"], Iterator[_Piece]]
-_WRITERS: dict[Any, _Write] = {
-    (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType): _integers,
-    (t.FloatType, t.DoubleType): _floats,
-    t.BooleanType: _booleans,
-    (t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType): _texts,
-    t.DateType: _dates,
-    t.TimeType: _times,
-    (t.TimestampType, t.LocalZonedTimestampType): _timestamps,
-    t.DecimalType: _decimals,
-}
+_Write = Callable[[pa.Array, t.DataType, AvroType, "Array | None"], Iterator[_Piece]]
+WRITERS: Sequence[tuple[tuple[type[t.DataType], ...], _Write]] = (
+    ((t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType), _integers),
+    ((t.FloatType, t.DoubleType), _floats),
+    ((t.BooleanType,), _booleans),
+    ((t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType), _texts),
+    ((t.DateType,), _dates),
+    ((t.TimeType,), _times),
+    ((t.TimestampType, t.LocalZonedTimestampType), _timestamps),
+    ((t.DecimalType,), _decimals),
+)
 """The types that are written as columns, besides rows; the others (arrays, maps, multisets) by fastavro."""

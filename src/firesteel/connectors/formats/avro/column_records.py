@@ -12,6 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.formats.avro.avro_type import avro_type
 from firesteel.connectors.formats.avro.binary_columns import Messages, NotColumnarError, read_columns
 from firesteel.connectors.formats.avro.binary_messages import messages_of
 from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
@@ -52,7 +53,7 @@ class AvroFormat(Format):
         declared = without_null(expanded_schema(self.schema.json_schema))["fields"]
         defaults = {field["name"]: field["default"] for field in declared if "default" in field}
         try:
-            written = expanded_schema(schema.json_schema)
+            written = avro_type(expanded_schema(schema.json_schema))
             return read_columns(Messages(messages, skipped), written, row_type(self.columns), defaults)
         except NotColumnarError:
             return None
@@ -60,7 +61,7 @@ class AvroFormat(Format):
     def binary_of(self, batch: ColumnBatch) -> list[bytes]:
         """Return the record of each row in Avro's binary encoding."""
         try:
-            return messages_of(batch, row_type(self.columns), without_null(expanded_schema(self.schema.json_schema)))
+            return messages_of(batch, row_type(self.columns), avro_type(expanded_schema(self.schema.json_schema)))
         except NotColumnarError:
             return [self.binary(record) for record in self.records_of(batch)]
 
@@ -97,7 +98,7 @@ class AvroFormat(Format):
 
 
 @lru_cache(100)
-def expanded_schema(text: str) -> Any:
+def expanded_schema(text: str) -> object:
     """Return a schema as JSON data, with all references to types expanded.
 
     Raises:

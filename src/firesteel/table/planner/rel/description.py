@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable
 
 from firesteel.columns.interval_types import DayTimeIntervalType, YearMonthIntervalType
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
+from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, SubqueryValue, UserCall
 from firesteel.columns.type_text import type_text
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates
 from firesteel.table.planner.rel.node_tables import for_each_node
+from firesteel.table.planner.rel.outer_refs import query_of, split_operands
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import chained, walk
 
@@ -22,11 +23,15 @@ _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "A
 def rex_text(rex: object, names: list[str]) -> str:
     """Return an expression as Flink writes it in plans."""
     if isinstance(rex, InputRef):
-        return names[rex.index]
+        return names[rex.index] if names else f"${rex.index}"
     if isinstance(rex, Literal):
         return _literal_text(rex.value, rex.type)
     if isinstance(rex, UserCall):
         return f"{rex.function.name}({', '.join(rex_text(o, names) for o in rex.operands)})"
+    if isinstance(rex, SubqueryValue):
+        return _subquery_text(rex, names)
+    if isinstance(rex, OuterRef):
+        return f"$cor{rex.level}.{rex_text(rex.rex, [])}"
     if not isinstance(rex, Call):
         return str(rex)
     parts = [rex_text(operand, names) for operand in rex.operands]
@@ -37,6 +42,19 @@ def rex_text(rex: object, names: list[str]) -> str:
     if rex.function.startswith("IS "):
         return f"{parts[0]} {rex.function}"
     return f"{rex.function}({', '.join(parts)})"
+
+
+def _subquery_text(value: SubqueryValue, names: list[str]) -> str:
+    """Return a subquery as Flink writes it: what it is compared with, then the plan of its query in braces."""
+    lines: list[str] = []
+    waiting = [(query_of(value), 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        lines.append(f"{'  ' * depth}{describe(node)}")
+        waiting += [(child, depth + 1) for child in reversed(node.inputs)]
+    compared = [rex_text(one, names) for one in split_operands(value)[0]]
+    plan = "\n".join(["{", *lines, "}"])
+    return f"{'$SCALAR_QUERY' if value.kind == 'SCALAR' else value.kind}({', '.join([*compared, plan])})"
 
 
 def call_text(rex: Rex, names: list[str]) -> str:

@@ -36,7 +36,7 @@ class Join(TwoInputs):
         null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
         state_ttl: The time to live of each input's state, as the hint STATE_TTL gives it; None for that of the job.
         keeps_times: Whether time attributes remain such in its columns, since its condition bounds the rows by time or
-            window. Only resolved plans have such joins: the rule `join_kinds` makes interval and window joins of them.
+            window: `join_kinds` makes interval and window joins of such joins. None: as resolved, without keys.
         broadcast: The input all of whose rows are sent to each subtask, `left` or `right`; None: both are shuffled.
     """
 
@@ -49,7 +49,7 @@ class Join(TwoInputs):
     row_type: RowType
     null_aware: bool = False
     state_ttl: tuple[str | None, str | None] = (None, None)
-    keeps_times: bool = False
+    keeps_times: bool | None = False
     broadcast: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Joins as resolution makes them: a condition over two inputs, and the types of the result."""
+"""Joins made of two inputs and a condition: its keys, what else it says, and the types of the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_join(
         join = replace(join, keeps_times=True)
     elif is_streaming:
         # Rows of a regular join come when the later one of both does, out of the order that watermarks promise.
-        sides.left, sides.right = _materialized(sides.left), _materialized(sides.right)
+        sides.left, sides.right = without_times(sides.left), without_times(sides.right)
         join = join_parts(sides, kind, null_aware)
     return _without_keys(join, kind, sides, left, right)
 
@@ -82,7 +82,7 @@ def _without_keys(node: Rel, kind: str, sides: Sides, left: Rel, right: Rel) -> 
     return of_sides(node, width, start, row_type(names, kept))
 
 
-def _materialized(node: Rel) -> Rel:
+def without_times(node: Rel) -> Rel:
     """Return the node without time attributes: a regular join has none."""
     if not any(map(is_time, node.row_type.field_types())):
         return node

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeGuard, get_args
 
-from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, UserCall
+from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, SubqueryValue, UserCall
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import transform
@@ -37,6 +37,18 @@ def has_outer_values(node: object) -> bool:
     return next(_outer_refs(node, set()), None) is not None
 
 
+def query_of(value: SubqueryValue) -> Rel:
+    """Return the query of a subquery."""
+    assert isinstance(value.query, Rel)
+    return value.query
+
+
+def split_operands(value: SubqueryValue) -> tuple[tuple[Rex, ...], tuple[Rex, ...]]:
+    """Return what a subquery is compared with, and what its query reads of the rows around."""
+    compared = 0 if value.kind in ("EXISTS", "SCALAR", "ROWS") else len(query_of(value).row_type)
+    return value.operands[:compared], value.operands[compared:]
+
+
 def with_outer_values(node: Rel, change: Callable[[OuterRef], Rex | None]) -> Rel:
     """Return a plan with other expressions in place of the values of queries around; None keeps a value."""
     changed = _changed(node, lambda part: change(part) if isinstance(part, OuterRef) else None, {})
@@ -47,9 +59,11 @@ def with_outer_values(node: Rel, change: Callable[[OuterRef], Rex | None]) -> Re
 def _outer_refs(value: object, known: set[int]) -> Iterator[OuterRef]:
     if isinstance(value, OuterRef):
         yield value
-    elif isinstance(value, Call | UserCall):
+    elif isinstance(value, Call | UserCall | SubqueryValue):
         for operand in value.operands:
             yield from _outer_refs(operand, known)
+        if isinstance(value, SubqueryValue):  # what it reads of the rows around are its operands
+            yield from (ref for ref in _outer_refs(value.query, known) if ref.level != value.level)
     elif isinstance(value, tuple):
         for part in value:
             yield from _outer_refs(part, known)

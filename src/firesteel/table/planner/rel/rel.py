@@ -159,7 +159,7 @@ class Correlate(OneInput):
     """A join of each row with the results of a table function; `outer` keeps rows without results.
 
     Attributes:
-        function: The user's table function, or `UNNEST`.
+        function: The user's table function, or `UNNEST`; in resolved plans also `LATERAL` of a subquery's rows.
     """
 
     input: Rel

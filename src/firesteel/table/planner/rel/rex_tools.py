@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from firesteel.columns.column_types import BooleanType, DataType, RowField, RowType
 from firesteel.columns.functions.registry import find_function
-from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, SubqueryValue, UserCall, UserFunction
 from firesteel.common.folding import fold_in_groups
 
 
@@ -32,7 +32,7 @@ def unique_names(names: list[str]) -> list[str]:
 
 def children(rex: Rex) -> tuple[Rex, ...]:
     """Return the operands of an expression."""
-    return rex.operands if isinstance(rex, Call | UserCall) else ()
+    return rex.operands if isinstance(rex, Call | UserCall | SubqueryValue) else ()
 
 
 def walk(rex: Rex) -> Iterator[Rex]:
@@ -49,15 +49,28 @@ def transform(rex: Rex, change: Callable[[Rex], Rex | None]) -> Rex:
     changed = change(rex)
     if changed is not None:
         return changed
-    if isinstance(rex, Call | UserCall):
+    if isinstance(rex, Call | UserCall | SubqueryValue):
         return with_operands(rex, tuple(transform(operand, change) for operand in rex.operands))
     return rex
 
 
-def with_operands(rex: Call | UserCall, operands: tuple[Rex, ...]) -> Rex:
-    """Return a call with other operands: the same call if all of them are the same."""
+def with_operands(rex: Call | UserCall | SubqueryValue, operands: tuple[Rex, ...]) -> Rex:
+    """Return an expression with other operands: the same one if all of them are the same."""
     are_same = all(new is old for new, old in zip(operands, rex.operands, strict=True))
     return rex if are_same else replace(rex, operands=operands)
+
+
+def subqueries_in(rexes: Iterable[Rex]) -> list[SubqueryValue]:
+    """Return the subqueries in expressions, without those in operands of others."""
+    found: list[SubqueryValue] = []
+    waiting = [*rexes][::-1]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, SubqueryValue):
+            found.append(part)
+        else:
+            waiting += reversed(children(part))
+    return found
 
 
 def input_refs(rex: Rex) -> set[int]:

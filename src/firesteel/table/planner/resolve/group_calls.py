@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from firesteel.columns.column_types import (
@@ -37,21 +37,6 @@ class GroupCall:
     condition: Rex | None
     order_by: tuple[tuple[Rex, bool, bool], ...]
     name: str
-
-    @property
-    def inputs(self) -> list[Rex]:
-        """What the call reads of each row."""
-        condition = [] if self.condition is None else [self.condition]
-        return [*self.arguments, *condition, *(rex for rex, _, _ in self.order_by)]
-
-    def with_inputs(self, inputs: Iterator[Rex]) -> GroupCall:
-        """Return the call with other inputs, in the order of `inputs`."""
-        return replace(
-            self,
-            arguments=tuple(next(inputs) for _ in self.arguments),
-            condition=None if self.condition is None else next(inputs),
-            order_by=tuple((next(inputs), descending, first) for _, descending, first in self.order_by),
-        )
 
     def over(self, source: GroupProjection) -> rel.AggregateCall:
         """Return the call over the columns that a projection has, or gets, for its inputs."""

@@ -32,15 +32,6 @@ class GroupProjection:
             self._names.append(name or known or f"$f{len(self._names)}")
         return self._expressions.index(rex, self._apart)
 
-    def kept(self, index: int) -> int | None:
-        """Return the index of a source column in the projection, or None if it is not read."""
-        rex = InputRef(index, self._node.row_type.fields[index].data_type)
-        return self._expressions.index(rex) if rex in self._expressions else None
-
-    def window(self, start: int, end: int, time: int | None) -> tuple[int | None, int | None, int | None]:
-        """Return the columns of a window in the projection."""
-        return self.kept(start), self.kept(end), None if time is None else self.kept(time)
-
     def node(self) -> Rel:
         """Return the node with these columns."""
         kind: RowType = row_type(unique_names(self._names), [rex.type for rex in self._expressions])

@@ -15,21 +15,20 @@ from firesteel.columns.column_types import (
     TimestampKind,
     TimestampType,
 )
-from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex
+from firesteel.columns.rex import Deferred, InputRef, Literal, OuterRef, Rex, SubqueryValue
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.rel.changelog import is_time
+from firesteel.table.planner.rel.outer_refs import split_operands
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names
-from firesteel.table.planner.rel.time_attributes import with_kind, without_time_attribute
-from firesteel.table.planner.rel.window_columns import window_columns
+from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, transform, unique_names, with_operands
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.resolve.group_calls import GroupCall, group_call
 from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.group_windows import group_window_of
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, typed, where
-from firesteel.table.planner.resolve.subqueries import Subqueries
+from firesteel.table.planner.resolve.subqueries import subqueries_of
 from firesteel.table.planner.resolve.unresolved_tools import (
     group_window,
     has_aggregate,
@@ -48,7 +47,7 @@ class GroupedResolver(ExpressionResolver):
     """Resolves select items over groups: keys, aggregates, and expressions over them."""
 
     def __init__(self, layer: GroupedSelect) -> None:
-        super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
+        super().__init__(layer.scope, layer.context.catalogs, subqueries_of(layer.queries, layer.scope))
         self._layer = layer
 
     def resolve(self, expression: Unresolved) -> Rex:
@@ -94,11 +93,9 @@ class GroupedSelect:
         self.context = queries.context
         self.node = node
         self.scope = scope
-        self.subqueries = Subqueries(queries, scope)
         self.overs = OverCalls(query.windows, self.context)
         self._plain = ExpressionResolver(scope, self.context.catalogs)
-        self._inner = Subqueries(queries, scope)
-        self._inputs = ExpressionResolver(scope, self.context.catalogs, self._inner.add)
+        self._inputs = ExpressionResolver(scope, self.context.catalogs, subqueries_of(queries, scope))
         self._calls: list[GroupCall] = []
         self._properties: list[str] = []
         self.window: rel.Window | None = None
@@ -150,19 +147,7 @@ class GroupedSelect:
         kind = self._keys[index].type
         if self._sets is not None and not all(index in one for one in self._sets):
             kind = kind.nullable()
-        if is_time(kind) and not self._is_window_time(index):
-            kind = without_time_attribute(kind)
         return kind
-
-    def _is_window_time(self, index: int) -> bool:
-        columns, key = self._window_columns(), self._keys[index]
-        return columns is not None and isinstance(key, InputRef) and key.index == columns[2]
-
-    def _window_columns(self) -> tuple[int, int, int | None] | None:
-        """Return the columns of window start, end and time if these are among the keys."""
-        columns = window_columns(self.node)
-        indexes = {key.index for key in self._keys if isinstance(key, InputRef)}
-        return columns if columns is not None and columns[0] in indexes and columns[1] in indexes else None
 
     def property(self, name: str, nullable: bool) -> Rex:
         """Return a window property: start, end, rowtime or proctime; those of the Table API are nullable."""
@@ -228,34 +213,23 @@ class GroupedSelect:
         """Return the node that computes the columns."""
         node, place = self._aggregate()
         self.overs.replace(place)
-        rexes = [transform(rex, place) for rex in rexes]
-        conditions: list[Rex] = []
         if having is not None:
             if not isinstance(having.type, BooleanType):
                 raise ValidationException("SQL validation failed. HAVING clause must be a condition")
-            conditions = [transform(having, place)]
-        node, rexes = self.subqueries.attach(node, conditions + rexes, self.overs, self._in_group(place))
-        if conditions:
-            node, rexes = rel.Filter(node, rexes[0]), rexes[1:]
-        node, rexes = self.overs.attach(node, rexes)
+            node = rel.Filter(node, transform(having, place))
+        node, rexes = self.overs.attach(node, [transform(rex, place) for rex in rexes])
         # ORDER BY may need columns that SELECT does not have; they are dropped above the Sort.
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         return rel.Project(node, tuple(rexes), row_type(names, [rex.type for rex in rexes]))
 
-    def _in_group(self, place: Callable[[Rex], Rex | None]) -> Callable[[Rex], Rex | None]:
-        """Return how a subquery refers to the groups: by keys and calls."""
-
-        def change(rex: Rex) -> Rex | None:
-            if isinstance(rex, Deferred):
-                return place(rex)
-            if rex in self._keys:
-                return InputRef(self._keys.index(rex), self._key_type(self._keys.index(rex)))
-            if isinstance(rex, InputRef):
-                names = [c.name for c in self.scope.columns if c.rex == rex]
-                raise ValidationException(f"SQL validation failed. Expression '{names[0]}' is not being grouped")
-            return None
-
-        return change
+    def _in_group(self, rex: Rex) -> Rex | None:
+        """Return a value of the source that a subquery reads as one of the groups, which has to be a key."""
+        if rex in self._keys:
+            return InputRef(self._keys.index(rex), self._key_type(self._keys.index(rex)))
+        if isinstance(rex, InputRef):
+            names = [c.name for c in self.scope.columns if c.rex == rex]
+            raise ValidationException(f"SQL validation failed. Expression '{names[0]}' is not being grouped")
+        return None
 
     def flat(self, query: q.FlatAggregate) -> Rel:
         """Return the node of a table aggregate function: keys, the function's columns, and properties of the window."""
@@ -296,15 +270,12 @@ class GroupedSelect:
         )
 
     def _aggregate(self) -> tuple[Rel, Callable[[Rex], Rex | None]]:
-        self._attach_subqueries()
-        columns = self._window_columns() if self.window is None else None
         source = GroupProjection(self.node)
         keys = tuple(source.column(rex, name) for rex, name in zip(self._keys, self._names, strict=True))
         if self._sets is not None:
             source.keep_apart()
         calls = tuple(call.over(source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
-        kept = None if columns is None else source.window(*columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
         if self._sets is not None and keys:
@@ -314,8 +285,8 @@ class GroupedSelect:
         types = [*types, *id_types, *(call.type for call in calls), *(self._property_type(p) for p in self._properties)]
         kind = row_type(unique_names([*names, *(f"w${p}" for p in self._properties)]), types)
         grouped: rel.Grouped
-        if window is not None or kept is not None:
-            grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind, kept)
+        if window is not None:
+            grouped = rel.WindowAggregate(node, keys, calls, window, tuple(self._properties), kind)
         else:
             grouped = rel.Aggregate(node, keys, calls, kind, state_ttl=self._state_ttl)
         place = self._placer(len(keys), count, len(calls))
@@ -324,16 +295,15 @@ class GroupedSelect:
         # Without keys there is a row for each set, also if there are no rows to group.
         return self._expanded(grouped, ())[0], place
 
-    def _attach_subqueries(self) -> None:
-        """Let keys and calls read columns with the values of their subqueries."""
-        read = [rex for call in self._calls for rex in call.inputs]
-        self.node, values = self._inner.attach(self.node, [*self._keys, *read])
-        self._keys = values[: len(self._keys)]
-        inputs = iter(values[len(self._keys) :])
-        self._calls = [call.with_inputs(inputs) for call in self._calls]
-
     def _placer(self, width: int, keys: int, calls: int) -> Callable[[Rex], Rex | None]:
         def place(rex: Rex) -> Rex | None:
+            if isinstance(rex, SubqueryValue):
+                compared, outer = split_operands(rex)
+                over = (
+                    *(transform(one, place) for one in compared),
+                    *(transform(one, self._in_group) for one in outer),
+                )
+                return with_operands(rex, over)
             if not isinstance(rex, Deferred):
                 return None
             match rex.number:

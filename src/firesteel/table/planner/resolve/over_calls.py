@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from firesteel.columns.column_types import BigIntType, DataType, DoubleType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.rex import Deferred, InputRef, Literal, Rex, UserFunction
+from firesteel.columns.rex import Deferred, InputRef, Literal, Rex, SubqueryValue, UserFunction
 from firesteel.columns.type_rules import common_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import refs, row_type, transform, unique_names
+from firesteel.table.planner.rel.rex_tools import refs, row_type, subqueries_in, transform, unique_names, walk
 from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.over_checks import (
     NAVIGATION,
@@ -45,6 +45,11 @@ class _Over:
     order: tuple[tuple[Rex, bool, bool], ...]
     frame: rel.Frame
     name: str
+
+    @property
+    def inputs(self) -> tuple[Rex, ...]:
+        """What the call reads of each row."""
+        return (*self.arguments, *self.partition, *(rex for rex, _, _ in self.order))
 
 
 _Groups = dict[tuple[tuple[int, ...], tuple[rel.Collation, ...], rel.Frame], list[tuple[int, rel.AggregateCall]]]
@@ -129,6 +134,7 @@ class OverCalls:
         """Return the node with the calls' columns, and the expressions that refer to them."""
         if not self._calls:
             return node, rexes
+        node, rexes = self._beside_subqueries(node, rexes)
         columns = list(refs(node.row_type))
         extra: list[Rex] = []
 
@@ -149,6 +155,19 @@ class OverCalls:
         node = extended(node, extra, "$o")
         return self._node(node, groups, rexes)
 
+    def _beside_subqueries(self, node: Rel, rexes: list[Rex]) -> tuple[Rel, list[Rex]]:
+        """Compute subqueries below the OVER calls, as Flink does, unless they read the result of one."""
+        inputs = [rex for call in self._calls for rex in call.inputs]
+        found = [value for value in dict.fromkeys(subqueries_in([*inputs, *rexes])) if not _is_deferred(value)]
+        below = extended(node, list[Rex](found), "$s")
+        places = dict(zip(found, refs(below.row_type)[len(node.row_type) :], strict=True))
+
+        def place(rex: Rex) -> Rex | None:
+            return places.get(rex) if isinstance(rex, SubqueryValue) else None
+
+        self.replace(place)
+        return below, [transform(rex, place) for rex in rexes]
+
     def _node(self, node: Rel, groups: _Groups, rexes: list[Rex]) -> tuple[Rel, list[Rex]]:
         width = len(node.row_type)
         places: dict[tuple[str | int, ...], int] = {}
@@ -167,6 +186,10 @@ class OverCalls:
             return None
 
         return rel.Over(node, made, kind), [transform(rex, place) for rex in rexes]
+
+
+def _is_deferred(rex: Rex) -> bool:
+    return any(isinstance(part, Deferred) for part in walk(rex))
 
 
 def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: WindowSpec) -> DataType:

@@ -37,7 +37,7 @@ from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.null_operands import takes_null
 from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.functions.table_api_types import table_api_type
-from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.columns.rex import Call, Deferred, InputRef, Literal, Rex, SubqueryValue, UserCall, UserFunction
 from firesteel.columns.type_families import DAY_TIME, INTERVALS, STRINGS, YEAR_MONTH
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
@@ -89,7 +89,7 @@ class ExpressionResolver:
     Args:
         scope: The columns.
         catalogs: Finds the user's functions.
-        subquery: Converts a subquery to a column; None if subqueries are not allowed here.
+        subquery: Resolves a subquery, given the value before it; None if subqueries are not allowed here.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ExpressionResolver:
             ValidationException: a name is unknown, or types do not fit.
         """
         match expression:
-            case InputRef() | Deferred() | Literal() | Call() | UserCall():
+            case InputRef() | Deferred() | Literal() | Call() | UserCall() | SubqueryValue():
                 return expression
             case Ref():
                 return self._ref(expression)

@@ -10,15 +10,13 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.resolve.on_subqueries import Side
 from firesteel.table.planner.resolve.resolve_joins import JoinResolver
 from firesteel.table.planner.resolve.scans import scan
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope, Side, where
 from firesteel.table.planner.resolve.select_hints import SelectHints, table_options
 from firesteel.table.planner.resolve.table_functions import TableFunctions
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.queries import Query
-from firesteel.table.syntax.unresolved import Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver
@@ -30,8 +28,6 @@ class FromResolver:
     Args:
         queries: Resolves nested queries.
         outer: The scope of the enclosing query.
-        conditions: The parts of WHERE. Those that an inner join can check are taken out, so that `FROM a, b WHERE
-            a.k = b.k` is a join by key.
         hints: The hints of the SELECT, which its joins look up.
     """
 
@@ -39,13 +35,11 @@ class FromResolver:
         self,
         queries: QueryResolver,
         outer: Scope | None,
-        conditions: list[Unresolved] | None = None,
         hints: SelectHints | None = None,
     ) -> None:
         self.queries = queries
         self.context = queries.context
         self.outer = outer
-        self._conditions = conditions if conditions is not None else []
         self._hints = hints or SelectHints((), self.context.hint_names, self.context.is_streaming)
         self._functions = TableFunctions(self.context.catalogs, outer)
 
@@ -128,19 +122,17 @@ class FromResolver:
         return self._functions.correlate((one_row(), Scope((), self.outer)), item, False, None, None)
 
     def _join(self, item: q.Join) -> Side:
-        may_check = item.kind in ("CROSS", "INNER", "LEFT")
-        left = self._with_conditions(self._conditions if may_check else []).resolve(item.left)
+        is_lateral = item.kind in ("CROSS", "INNER", "LEFT")
+        left = self.resolve(item.left)
         named = item.right if isinstance(item.right, q.Named) else None
         inner = named.query if named is not None else item.right
-        if isinstance(inner, q.TableFunctionCall) and may_check:
+        if isinstance(inner, q.TableFunctionCall) and is_lateral:
             return self._functions.correlate(left, inner, item.kind == "LEFT", named, item.condition)
-        joins = JoinResolver(self.queries, self.outer, self._conditions, self._hints)
-        if isinstance(inner, q.Lateral) and may_check:
-            return joins.lateral(item, left, inner, named)
+        if isinstance(inner, q.Lateral) and is_lateral:
+            query = self.queries.resolve(inner.query, left[1])
+            return self._functions.lateral(left, query, item.kind == "LEFT", named, item.condition)
+        joins = JoinResolver(self.queries, self.outer, self._hints)
         as_of = inner.as_of if isinstance(inner, q.TableRef) else None
         right = replace(inner, as_of=None) if isinstance(inner, q.TableRef) else inner
         right = right if named is None else replace(named, query=right)
-        return joins.join(item, left, self._with_conditions([]).resolve(right), as_of)
-
-    def _with_conditions(self, conditions: list[Unresolved]) -> FromResolver:
-        return FromResolver(self.queries, self.outer, conditions, self._hints)
+        return joins.join(item, left, self.resolve(right), as_of)

@@ -1,4 +1,4 @@
-"""Resolution of joins in FROM: conditions, columns of both sides, subqueries in ON, LATERAL."""
+"""Resolution of joins in FROM: conditions, and the columns of both sides."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType
-from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex
+from firesteel.columns.rex import InputRef, Rex
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
-from firesteel.table.planner.rel.joins import make_join, make_temporal_join
-from firesteel.table.planner.rel.projections import renamed
+from firesteel.table.planner.rel.equi_joins import joined_type
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import is_deterministic, refs, shift, transform
-from firesteel.table.planner.resolve.on_subqueries import OnSubqueries, Side, without_added_columns
+from firesteel.table.planner.rel.rex_tools import shift
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, ScopeColumn
+from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, Side
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
-from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by, has_subquery
-from firesteel.table.planner.rules.apply import beside_rows
+from firesteel.table.planner.resolve.subqueries import subqueries_of
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Ref, Unresolved
+from firesteel.table.syntax.unresolved import Ref, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver
-
-_OUTER = ("LEFT", "RIGHT", "FULL")
 
 
 class JoinResolver:
@@ -36,17 +31,13 @@ class JoinResolver:
     Args:
         queries: Resolves nested queries.
         outer: The scope of the enclosing query.
-        conditions: The parts of WHERE; those that an inner join can check are taken out.
         hints: The hints of the SELECT, which joins look up.
     """
 
-    def __init__(
-        self, queries: QueryResolver, outer: Scope | None, conditions: list[Unresolved], hints: SelectHints
-    ) -> None:
+    def __init__(self, queries: QueryResolver, outer: Scope | None, hints: SelectHints) -> None:
         self._queries = queries
         self._context = queries.context
         self._outer = outer
-        self._conditions = conditions
         self._hints = hints
 
     def join(self, item: q.Join, left: Side, right: Side, as_of: Unresolved | None) -> Side:
@@ -63,57 +54,13 @@ class JoinResolver:
         """
         both = self._side_by_side(left, right)
         kind = "INNER" if item.kind == "CROSS" else item.kind
-        # Above an outer join its result has lost which rows had a match, so the subqueries go below it.
-        if kind in _OUTER and item.condition is not None and has_subquery(item.condition):
-            return self._outer_join_on_subqueries(item, left, right, both)
         time = None if as_of is None else self._resolver(left[1]).resolve(as_of)
-        parts = conjuncts_of(item.condition) if item.condition is not None and kind == "INNER" else []
-        apart = [part for part in parts if has_subquery(part)]
-        condition = self._condition(_without(item, apart), both, left, right)
-        # `FROM a, b WHERE a.k = b.k` is a join on `k`; left in WHERE it would be a cross product with a filter, and
-        # none of times or windows.
-        if kind == "INNER" and time is None:
-            condition = self._and_where(condition, both)
-        ttl = self._ttl(item)
-        if time is None:
-            node = make_join(left[0], right[0], kind, condition, self._context.is_streaming, state_ttl=ttl)
-        else:
-            node = make_temporal_join(left[0], right[0], kind, condition, _time_column(kind, time), ttl)
+        condition = self._condition(item, both, left, right)
+        types = joined_type(left[0].row_type, right[0].row_type, kind)
+        join = rel.Join(left[0], right[0], kind, (), (), condition, types, False, self._ttl(item), None)
+        node = join if time is None else rel.TemporalJoin(join, _time_column(kind, time), None)
         if kind in ("SEMI", "ANTI"):
             return node, left[1]
-        scope = self._joined_scope(item, node, left, right)
-        return filter_by(node, apart, scope, self._queries), scope
-
-    def lateral(self, item: q.Join, left: Side, inner: q.Lateral, named: q.Named | None) -> Side:
-        """Return the join of each row with the rows of a query that may refer to it."""
-        node = self._queries.resolve(inner.query, left[1])
-        if named is not None:
-            node = renamed(node, named.columns, named.name)
-        joined = beside_rows(left[0], node, item.kind == "LEFT", left[1].level, self._context.is_streaming)
-        width, own = len(left[0].row_type), refs(joined.row_type)
-        qualifier = () if named is None else (named.name,)
-        columns = [ScopeColumn(n, qualifier, own[width + i]) for i, n in enumerate(node.row_type.names)]
-        scope = Scope([*left[1].columns, *columns], self._outer)
-        if item.condition is None:
-            return joined, scope
-        rex = self._resolver(scope).resolve(item.condition)
-        if isinstance(rex, Literal) and rex.value is True:
-            return joined, scope
-        if item.kind == "LEFT":
-            matching = rel.Filter(node, _of_right(rex, width, left[1].level))
-            return beside_rows(left[0], matching, True, left[1].level, self._context.is_streaming), scope
-        return rel.Filter(joined, rex), scope
-
-    def _outer_join_on_subqueries(self, item: q.Join, left: Side, right: Side, both: Scope) -> Side:
-        subqueries = OnSubqueries(self._queries, left, right, both)
-        assert item.condition is not None
-        condition = subqueries.without(item.condition)
-        more_left, more_right = subqueries.sides
-        grown = self._side_by_side(more_left, more_right)
-        rex = self._condition(replace(item, condition=condition), grown, more_left, more_right)
-        ttl = self._ttl(item)
-        joined = make_join(more_left[0], more_right[0], item.kind, rex, self._context.is_streaming, state_ttl=ttl)
-        node = without_added_columns(joined, left[0], right[0], more_left[0])
         return node, self._joined_scope(item, node, left, right)
 
     # --- conditions --------------------------------------------------------------------------------------------------
@@ -124,7 +71,8 @@ class JoinResolver:
             return self._equal(names, left, right)
         if item.condition is None:
             return None
-        condition = self._resolver(both).resolve(item.condition)
+        subqueries = None if item.kind in ("SEMI", "ANTI") else subqueries_of(self._queries, both)
+        condition = ExpressionResolver(both, self._context.catalogs, subqueries).resolve(item.condition)
         if not isinstance(condition.type, BooleanType):
             raise ValidationException("SQL validation failed. ON clause must be a condition")
         return condition
@@ -134,19 +82,6 @@ class JoinResolver:
         pairs = [(left[1].find(Ref((name,))), shift(right[1].find(Ref((name,))), width)) for name in names]
         parts: list[Rex] = [resolver.call("=", pair) for pair in pairs]
         return reduce(lambda a, b: resolver.call("AND", (a, b)), parts)
-
-    def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
-        """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""
-        resolver = self._resolver(Scope(both.columns))
-        for part in list(self._conditions):
-            try:
-                rex: Rex = resolver.resolve(part)
-            except ValidationException:
-                continue  # of tables further right, of the query around, or an error that is found later
-            if isinstance(rex.type, BooleanType) and is_deterministic(rex):
-                self._conditions.remove(part)
-                condition = rex if condition is None else resolver.call("AND", (condition, rex))
-        return condition
 
     def _ttl(self, item: q.Join) -> tuple[str | None, str | None]:
         return self._hints.of_join(input_name(item.left), input_name(item.right))
@@ -198,23 +133,3 @@ def _time_column(kind: str, time: Rex) -> int:
             "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
         )
     return time.index
-
-
-def _without(item: q.Join, parts: list[Unresolved]) -> q.Join:
-    """Return a join without parts of its condition."""
-    if not parts:
-        return item
-    assert item.condition is not None
-    rest: list[Unresolved] = [part for part in conjuncts_of(item.condition) if part not in parts]
-    return replace(item, condition=reduce(lambda a, b: Apply("AND", (a, b)), rest) if rest else None)
-
-
-def _of_right(condition: Rex, width: int, level: int) -> Rex:
-    """Return a condition of a join over the columns of its right side; those of the left side are of a query around."""
-
-    def change(rex: Rex) -> Rex | None:
-        if not isinstance(rex, InputRef):
-            return None
-        return OuterRef(rex, rex.type, level) if rex.index < width else InputRef(rex.index - width, rex.type)
-
-    return transform(condition, change)

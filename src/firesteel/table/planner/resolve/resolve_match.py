@@ -114,10 +114,6 @@ def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: Res
     if not order:
         raise ValidationException("You must specify either rowtime or proctime for order by.")
     time = node.row_type.fields[order[0].index].data_type
-    if context.is_streaming and not is_time(time):
-        raise ValidationException("You must specify either rowtime or proctime for order by as the first one.")
-    if order[0].descending:
-        raise ValidationException("Primary sort order of a streaming table must be ascending on time.")
     variables = set(variables_of(query.pattern)) | {name for name, _ in query.subsets}
     resolver = MatchResolver(scope, context.catalogs, variables, time)
     define = tuple((name, _condition(resolver.resolve(expression), name)) for name, expression in query.define)

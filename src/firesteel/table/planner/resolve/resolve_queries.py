@@ -115,15 +115,9 @@ class QueryResolver:
         """Return a resolver of the queries of views, which do not see the common table expressions around them."""
         return QueryResolver(self.context)
 
-    def from_clause(
-        self,
-        query: Query,
-        outer: Scope | None,
-        conditions: list[Unresolved] | None = None,
-        hints: SelectHints | None = None,
-    ) -> tuple[Rel, Scope]:
-        """Return node and scope of the FROM clause; joins remove the `conditions` that they can check."""
-        return FromResolver(self, outer, conditions, hints).resolve(query)
+    def from_clause(self, query: Query, outer: Scope | None, hints: SelectHints | None = None) -> tuple[Rel, Scope]:
+        """Return node and scope of the FROM clause."""
+        return FromResolver(self, outer, hints).resolve(query)
 
     def _values(self, query: q.ValuesQuery, outer: Scope | None) -> Rel:
         resolver = ExpressionResolver(Scope((), outer), self.context.catalogs)

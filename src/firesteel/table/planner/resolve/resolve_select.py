@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType, RowType
-from firesteel.columns.rex import Deferred, InputRef, Rex
+from firesteel.columns.rex import Deferred, InputRef, Rex, SubqueryValue
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import distinct, extended, one_row
@@ -17,9 +17,9 @@ from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope, field_access, typed
 from firesteel.table.planner.resolve.select_hints import SelectHints, input_name
-from firesteel.table.planner.resolve.subqueries import Subqueries
+from firesteel.table.planner.resolve.subqueries import subqueries_of
 from firesteel.table.planner.resolve.unresolved_tools import has_aggregate, name_of, walk, with_values
-from firesteel.table.planner.resolve.where_conditions import conjuncts_of, filter_by
+from firesteel.table.planner.resolve.where_conditions import filter_by
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, Unresolved, constant
 
@@ -60,9 +60,9 @@ class SelectResolver:
     def _resolve_ordered(
         self, query: q.Select, orderings: Sequence[Ordering], hidden: list[Rex], hints: SelectHints
     ) -> tuple[Rel, list[int]]:
-        conditions = [] if query.where is None else conjuncts_of(query.where)
-        node, scope = self._source(query, conditions, hints)
-        node = filter_by(node, conditions, scope, self.queries)
+        node, scope = self._source(query, hints)
+        if query.where is not None:
+            node = filter_by(node, query.where, scope, self.queries)
         items = self._expanded(query.items, scope)
         everything: list[Unresolved] = [
             *items,
@@ -96,10 +96,10 @@ class SelectResolver:
     def _aggregates(self, expressions: list[Unresolved]) -> bool:
         return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
 
-    def _source(self, query: q.Select, conditions: list[Unresolved], hints: SelectHints) -> tuple[Rel, Scope]:
+    def _source(self, query: q.Select, hints: SelectHints) -> tuple[Rel, Scope]:
         if query.source is None:
             return one_row(), Scope((), self.outer)
-        node, scope = self.queries.from_clause(query.source, self.outer, conditions, hints)
+        node, scope = self.queries.from_clause(query.source, self.outer, hints)
         return node, Scope(scope.columns, self.outer)
 
     def _expanded(self, items: tuple[Unresolved, ...], scope: Scope) -> list[Unresolved]:
@@ -184,12 +184,10 @@ class SelectLayer:
         self.node = node
         self.scope = scope
         self.query = query
-        self.subqueries = Subqueries(queries, scope)
         self.overs = OverCalls(query.windows, self.context)
 
     def project(self, node: Rel, names: list[str], rexes: list[Rex]) -> Rel:
-        """Return the final projection, after subqueries and OVER calls."""
-        node, rexes = self.subqueries.attach(node, rexes, self.overs)
+        """Return the final projection, after OVER calls."""
         node, rexes = self.overs.attach(node, rexes)
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
         types = [rex.type for rex in rexes]
@@ -203,7 +201,7 @@ class PlainResolver(ExpressionResolver):
     """A resolver of items of a SELECT without groups."""
 
     def __init__(self, layer: SelectLayer) -> None:
-        super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
+        super().__init__(layer.scope, layer.context.catalogs, subqueries_of(layer.queries, layer.scope))
         self._layer = layer
 
     def _over(self, call: OverCall) -> Rex:
@@ -271,7 +269,7 @@ def _over_items(ordering: Rex, items: list[Rex], scope: Scope) -> Rex:
     def change(part: Rex) -> Rex | None:
         if part in items:
             return InputRef(items.index(part), part.type)
-        if isinstance(part, InputRef | Deferred):
+        if isinstance(part, InputRef | Deferred | SubqueryValue):
             names = [f"Expression '{column.name}'" for column in scope.columns if column.rex == part]
             name = names[0] if names else "An expression of ORDER BY"
             raise ValidationException(f"SQL validation failed. {name} is not in the select clause")

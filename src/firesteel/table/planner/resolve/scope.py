@@ -10,6 +10,7 @@ from firesteel.columns.cast_rules import has_null_type
 from firesteel.columns.column_types import CharType, DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.syntax.unresolved import Position, Ref
 
 
@@ -126,6 +127,10 @@ class Scope:
                 return [(name, _with_fields(field, (name,), Ref(qualifier))) for name in names]
             raise ValidationException(f"SQL validation failed. Unknown identifier '{'.'.join(qualifier)}'")
         return found
+
+
+Side = tuple[Rel, Scope]
+"""An item of FROM: its node, and its columns."""
 
 
 def where(position: Position | None, text: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Resolution of table functions in FROM: the rows of a function, or of UNNEST, beside each row of what precedes it."""
+"""Resolution of what is in FROM beside each row of what precedes it: table functions, UNNEST and LATERAL."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import ArrayType, DataType, IntType, MapType, MultisetType, RowType
-from firesteel.columns.rex import InputRef, Literal, Rex, UserCall, UserFunction
+from firesteel.columns.rex import InputRef, Literal, Rex, SubqueryValue, UserCall, UserFunction
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.outer_refs import outer_values
+from firesteel.table.planner.rel.projections import renamed
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, unique_names
-from firesteel.table.planner.resolve.on_subqueries import Side
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, where
+from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, Side, where
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.unresolved import Apply, Unresolved
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
+
+
+Called = tuple[str | UserFunction, tuple[Rex, ...], RowType]
+"""A function, its operands and the type of its rows."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,23 @@ class TableFunctions:
         Raises:
             ValidationException: there is no such function, or it has not as many columns as there are names.
         """
-        node, scope = left
-        function, operands, kind = self._called(item, Scope(scope.columns, self.outer))
+        return self._beside(left, self._called(item, Scope(left[1].columns, self.outer)), is_outer, named, condition)
+
+    def lateral(
+        self, left: Side, node: Rel, is_outer: bool, named: q.Named | None, condition: Unresolved | None
+    ) -> Side:
+        """Return the join of each row with the rows of a query that may refer to it; see `correlate`."""
+        if named is not None:
+            node, named = renamed(node, named.columns, named.name), replace(named, columns=())
+        level = left[1].level
+        kind = MultisetType(node.row_type, False)
+        rows = SubqueryValue("ROWS", node, tuple(outer_values(node, level)), kind, level)
+        return self._beside(left, ("LATERAL", (rows,), node.row_type), is_outer, named, condition)
+
+    def _beside(
+        self, left: Side, called: Called, is_outer: bool, named: q.Named | None, condition: Unresolved | None
+    ) -> Side:
+        (node, scope), (function, operands, kind) = left, called
         names = _names(kind, named)
         types = [t.nullable() if is_outer else t for t in kind.field_types()]
         joined = row_type(unique_names([*node.row_type.names, *names]), [*node.row_type.field_types(), *types])
@@ -68,7 +89,7 @@ class TableFunctions:
             return made, both
         return (replace(made, condition=rex) if made.outer else rel.Filter(made, rex)), both
 
-    def _called(self, item: q.TableFunctionCall, scope: Scope) -> tuple[str | UserFunction, tuple[Rex, ...], RowType]:
+    def _called(self, item: q.TableFunctionCall, scope: Scope) -> Called:
         """Return the function, its operands and the type of its rows."""
         resolver, call = ExpressionResolver(scope, self.catalogs), item.call
         if not isinstance(call, Apply):

@@ -42,8 +42,7 @@ _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(Fa
 class Apply:
     """The rows of a query beside those of a subquery, which is computed for each of them.
 
-    It is no node of plans: the resolver turns it into joins at once, for it decides by the inputs of a join whether
-    that is one of windows, of times or of all rows.
+    It is no node of plans: the rule that finds a subquery (`rules/subqueries.py`) turns it into joins at once.
 
     Attributes:
         outer: The rows of the query around.
@@ -99,9 +98,10 @@ def beside_rows(outer: Rel, inner: Rel, keeps_all: bool, level: int, is_streamin
     width = len(outer.row_type)
     columns = refs(joined.row_type)
     found = rel.Filter(joined, call("IS TRUE", columns[width + len(inner.row_type)]))
-    types = [*outer.row_type.field_types(), *inner.row_type.field_types()]
+    kinds = [*outer.row_type.field_types(), *inner.row_type.field_types()]
+    types = [column.type.with_nullable(kind.is_nullable) for column, kind in zip(columns, kinds, strict=False)]
     names = unique_names([*outer.row_type.names, *inner.row_type.names])
-    return rel.Project(found, columns[: width + len(inner.row_type)], row_type(names, types))
+    return rel.Project(found, columns[: len(kinds)], row_type(names, types))
 
 
 def _beside(apply: Apply, is_streaming: bool) -> Rel:

@@ -26,6 +26,7 @@ from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
 from firesteel.table.planner.rules.simplify import simplify_filter, simplify_join
 from firesteel.table.planner.rules.split_watermarks import push_watermark_into_scan
+from firesteel.table.planner.rules.subqueries import remove_subqueries
 
 Rule = Callable[[Rel, bool], Rel]
 """(node, whether the plan runs in streaming mode) -> the node, rewritten where the rule applies."""
@@ -50,7 +51,7 @@ def optimize_all(
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
         broadcast_bytes: The size of an input up to which it is broadcast (`table.optimizer.join.broadcast-threshold`).
     """
-    joined = _rewrite_all(nodes, is_streaming, _JOIN_KINDS)
+    joined = _rewrite_all(remove_subqueries(nodes, is_streaming), is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES, push_semi_joins())
     rewritten = _rewrite_all(_rewrite_all(joined, is_streaming, _DERIVATIONS), is_streaming, rules)
     pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming)
@@ -242,7 +243,7 @@ def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
 
 
 _JOIN_KINDS = (window_join, interval_join, lookup_join)
-"""Rules for plans as resolved: the others know a join by its node, and keep apart what bounds its state."""
+"""Rules for plans whose types are known: the others know a join by its node, and keep apart what bounds its state."""
 _DERIVATIONS = (simplify_filter, simplify_join, derive_conditions, copy_key_conditions)
 """Rules that add conditions: a pass of their own, as what they add would be added again once others have moved it."""
 _RULES = (

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from firesteel.columns.column_types import TimestampKind
 from firesteel.columns.data_type import DataType
+from firesteel.columns.type_families import TIMESTAMPS
+from firesteel.columns.type_text import type_text
 from firesteel.common.cases import case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_connector import LookupSource
@@ -22,6 +25,7 @@ from firesteel.table.planner.rel.changelog import (
     updates_over,
 )
 from firesteel.table.planner.rel.node_tables import for_each_node
+from firesteel.table.planner.rel.time_attributes import with_kind
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rel.window_columns import window_time
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, check_row_kinds, kinds_of
@@ -97,6 +101,27 @@ def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
         raise TableException(f"OVER {unit} FOLLOWING windows are not supported yet.")
 
 
+def _check_window_table(node: rel.WindowTableFunction, is_streaming: bool) -> None:
+    kind = node.input.row_type.fields[node.window.time].data_type
+    if is_streaming and not is_time(kind):
+        raise ValidationException(
+            f"The window function requires the timecol is a time attribute type, but is {_plain_text(kind)}."
+        )
+
+
+def _plain_text(kind: DataType) -> str:
+    """Return the name of the type of a column that is no time attribute any more."""
+    assert isinstance(kind, TIMESTAMPS)
+    return type_text(with_kind(kind, TimestampKind.REGULAR).nullable())
+
+
+def _check_match(node: rel.Match, is_streaming: bool) -> None:
+    if is_streaming and not is_time(_type_of(node.input, node.order[0])):
+        raise TableException("You must specify either rowtime or proctime for order by as the first one.")
+    if node.order[0].descending:
+        raise TableException("Primary sort order of a streaming table must be ascending on time.")
+
+
 def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
     if node.window is not None:
         _check_window_time(node, is_streaming, "TopN")
@@ -127,7 +152,12 @@ def _sorts_by_time(node: rel.Sort) -> bool:
 
 def _check_temporal_join(node: rel.TemporalJoin, is_streaming: bool) -> None:
     join = node.join
-    if is_proctime(join.left.row_type.fields[node.left_time].data_type):
+    time = join.left.row_type.fields[node.left_time].data_type
+    if is_streaming and not is_time(time):
+        raise ValidationException(
+            "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
+        )
+    if is_proctime(time):
         raise _no_lookup_join(join)
     if node.right_time is None:
         raise ValidationException(
@@ -192,7 +222,7 @@ CHECKS: dict[type, Callable[[object, bool], None]] = for_each_node(
         case(rel.Project, _runs),
         case(rel.Filter, _runs),
         case(rel.Aggregate, _check_aggregate),
-        case(rel.WindowTableFunction, _runs),
+        case(rel.WindowTableFunction, _check_window_table),
         case(rel.WindowAggregate, _runs),
         case(rel.Join, _runs),
         case(rel.IntervalJoin, _runs),
@@ -206,7 +236,7 @@ CHECKS: dict[type, Callable[[object, bool], None]] = for_each_node(
         case(rel.Over, _check_over),
         case(rel.Rank, _check_rank),
         case(rel.Expand, _runs),
-        case(rel.Match, _runs),
+        case(rel.Match, _check_match),
     ],
 )
 """The check of each node, beside that of the kinds of its rows; (node, whether the plan runs in streaming mode)."""

@@ -24,8 +24,8 @@ from firesteel.connectors.table_connector import Batches
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import deduplicates, follows_arrival, is_rowtime, sorts_all, updates_over
 from firesteel.table.planner.rel.description import describe
-from firesteel.table.planner.rules.mini_batch import mini_batch_rows
 from firesteel.table.planner.traits.monotonicity import only_rises, rank_strategy
+from firesteel.table.planner.translate.mini_batch import mini_batch_rows
 from firesteel.table.planner.translate.plan_parts import call_plan, collation_of, ttl_ms, types_of
 from firesteel.table.planner.translate.window_plans import window_source
 

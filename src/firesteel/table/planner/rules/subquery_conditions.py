@@ -7,7 +7,7 @@ from firesteel.columns.rex import Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import row_type
-from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.rules.null_safe import call
 
 _FALSE, _TRUE = Literal(False, BooleanType(False)), Literal(True, BooleanType(False))
 _UNKNOWN = Literal(None, BooleanType(True))
@@ -28,16 +28,15 @@ def bounds(node: Rel) -> rel.Aggregate:
     return rel.Aggregate(node, (), calls, row_type(["low", "high", "rows", "known"], [kind, kind, _COUNT, _COUNT]))
 
 
-def exists(resolver: ExpressionResolver, rows: Rex) -> Rex:
+def exists(rows: Rex) -> Rex:
     """Return the value of EXISTS."""
-    return resolver.call(">", (resolver.call("COALESCE", (rows, _ZERO)), _ZERO))
+    return call(">", call("COALESCE", rows, _ZERO), _ZERO)
 
 
-def compared(resolver: ExpressionResolver, kind: str, value: Rex, columns: list[Rex]) -> Rex:
+def compared(kind: str, value: Rex, columns: list[Rex]) -> Rex:
     """Return the value of a comparison with ALL or ANY values of a subquery, such as `> ALL`.
 
     Args:
-        resolver: It makes the calls.
         kind: The operator and ALL or ANY; `= ANY` and `<> ALL` are `contained`.
         value: The value that is compared.
         columns: The columns of `bounds`.
@@ -47,21 +46,20 @@ def compared(resolver: ExpressionResolver, kind: str, value: Rex, columns: list[
     is_all = word == "ALL"
     end = {"<": low, "<=": low, ">": high, ">=": high} if is_all else {"<": high, "<=": high, ">": low, ">=": low}
     ends = [end[operator]] if operator in end else [low, high]
-    holds = _joined(resolver, is_all, [resolver.call(operator, (value, bound)) for bound in ends])
-    has_null = resolver.call(">", (rows, known))
+    holds = _joined(is_all, [call(operator, value, bound) for bound in ends])
+    has_null = call(">", rows, known)
     if is_all:
-        rest = resolver.call("IF", (has_null, _UNKNOWN, _TRUE))
-        is_empty = resolver.call("NOT", (exists(resolver, rows),))
-        return resolver.call("OR", (is_empty, resolver.call("AND", (holds, rest))))
-    rest = resolver.call("IF", (has_null, _UNKNOWN, _FALSE))
-    return resolver.call("AND", (exists(resolver, rows), resolver.call("OR", (holds, rest))))
+        rest = call("IF", has_null, _UNKNOWN, _TRUE)
+        is_empty = call("NOT", exists(rows))
+        return call("OR", is_empty, call("AND", holds, rest))
+    rest = call("IF", has_null, _UNKNOWN, _FALSE)
+    return call("AND", exists(rows), call("OR", holds, rest))
 
 
-def contained(resolver: ExpressionResolver, is_found: Rex, operands: tuple[Rex, ...], columns: list[Rex]) -> Rex:
+def contained(is_found: Rex, operands: tuple[Rex, ...], columns: list[Rex]) -> Rex:
     """Return the value of IN.
 
     Args:
-        resolver: It makes the calls.
         is_found: Whether the subquery has a row that equals the operands.
         operands: The values to find.
         columns: The columns of `counts`; none if neither the operands nor the subquery can be NULL.
@@ -69,28 +67,28 @@ def contained(resolver: ExpressionResolver, is_found: Rex, operands: tuple[Rex, 
     if not columns:
         return is_found
     rows, known = columns
-    is_null = [resolver.call("IS NULL", (operand,)) for operand in operands]
-    is_unknown = _joined(resolver, False, [resolver.call(">", (rows, known)), *is_null])
-    rest = resolver.call("IF", (is_unknown, _UNKNOWN, _FALSE))
-    return resolver.call("OR", (is_found, resolver.call("AND", (exists(resolver, rows), rest))))
+    is_null = [call("IS NULL", operand) for operand in operands]
+    is_unknown = _joined(False, [call(">", rows, known), *is_null])
+    rest = call("IF", is_unknown, _UNKNOWN, _FALSE)
+    return call("OR", is_found, call("AND", exists(rows), rest))
 
 
-def equal_rows(resolver: ExpressionResolver, node: Rel, is_equal: Rex) -> rel.Aggregate:
+def equal_rows(node: Rel, is_equal: Rex) -> rel.Aggregate:
     """Return the number of rows for which a condition is true, and of those for which it is unknown."""
-    tests = (is_equal, resolver.call("IS UNKNOWN", (is_equal,)))
+    tests = (is_equal, call("IS UNKNOWN", is_equal))
     tested = rel.Project(node, tests, row_type(["equal", "unknown"], [test.type for test in tests]))
     calls = tuple(rel.AggregateCall("COUNT", (), _COUNT, condition=i) for i in range(2))
     return rel.Aggregate(tested, (), calls, row_type(["equal", "unknown"], [_COUNT, _COUNT]))
 
 
-def found(resolver: ExpressionResolver, equal: Rex, unknown: Rex) -> Rex:
+def found(equal: Rex, unknown: Rex) -> Rex:
     """Return the value of IN by the columns of `equal_rows`."""
-    rest = resolver.call("IF", (exists(resolver, unknown), _UNKNOWN, _FALSE))
-    return resolver.call("OR", (exists(resolver, equal), rest))
+    rest = call("IF", exists(unknown), _UNKNOWN, _FALSE)
+    return call("OR", exists(equal), rest)
 
 
-def _joined(resolver: ExpressionResolver, is_all: bool, parts: list[Rex]) -> Rex:
+def _joined(is_all: bool, parts: list[Rex]) -> Rex:
     result = parts[0]
     for part in parts[1:]:
-        result = resolver.call("AND" if is_all else "OR", (result, part))
+        result = call("AND" if is_all else "OR", result, part)
     return result
