@@ -16,10 +16,11 @@ from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from firesteel.connectors.formats.avro import column_records
 from firesteel.connectors.formats.avro.avro_type import avro_type
-from firesteel.connectors.formats.avro.binary_columns import READERS, Messages, NotColumnarError, read_columns
+from firesteel.connectors.formats.avro.binary_columns import READERS, read_columns
 from firesteel.connectors.formats.avro.binary_messages import WRITERS
 from firesteel.connectors.formats.avro.column_records import expanded_schema, parsed_schema
 from firesteel.connectors.formats.avro.derived_schema import _PLAIN, row_type
+from firesteel.connectors.formats.avro.message_bytes import Messages, NotColumnarError
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.table_options import Options
 

@@ -15,7 +15,7 @@ from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.kernels.row_order import int64_values
 from firesteel.columns.kernels.segments import ranges
 from firesteel.connectors.formats.avro.avro_type import AvroType
-from firesteel.connectors.formats.avro.binary_columns import NotColumnarError
+from firesteel.connectors.formats.avro.message_bytes import NotColumnarError
 
 _DIVISORS = {"timestamp-millis": 1000, "timestamp-micros": 1}
 

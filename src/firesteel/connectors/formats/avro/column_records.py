@@ -13,11 +13,12 @@ from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.avro.avro_type import avro_type
-from firesteel.connectors.formats.avro.binary_columns import Messages, NotColumnarError, read_columns
+from firesteel.connectors.formats.avro.binary_columns import read_columns
 from firesteel.connectors.formats.avro.binary_messages import messages_of
 from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
 from firesteel.connectors.formats.avro.column_parts import column_fields
 from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type, without_null
+from firesteel.connectors.formats.avro.message_bytes import Messages, NotColumnarError
 from firesteel.connectors.formats.avro.schemas import AvroSchema
 from firesteel.connectors.formats.table_format import Columns, Format
 from firesteel.connectors.table_options import Options
