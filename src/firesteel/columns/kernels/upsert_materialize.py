@@ -5,24 +5,20 @@ Flink: `SinkUpsertMaterializer`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from firesteel.columns.batch import ColumnBatch
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
-from firesteel.columns.expiring_state import expiring_table
+from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.row_keys import freeze
-from firesteel.columns.rows import (
-    DELETE,
-    INSERT,
-    UPDATE_AFTER,
-    Row,
-    RowOutput,
-    is_retraction,
-    keys_of,
-    kinds_list,
-    rows_of,
-)
+from firesteel.columns.kernels.key_numbers import groups_by
+from firesteel.columns.kernels.listed_rows import Listed, ListedRows
+from firesteel.columns.kernels.prefix_ranks import PrefixRanks
+from firesteel.columns.kernels.segments import first_of_segments, running_max, starts_of_segments
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
 from firesteel.columns.values import arrow_type
 
 
@@ -48,56 +44,162 @@ class UpsertMaterializeFactory:
 class UpsertMaterialize(PlannedKernel[UpsertMaterializeFactory]):
     """Shows the row of each key that came last and was not retracted; retractions may come late.
 
+    A row that has the upsert key of another takes its place, and shows even if that is not the last one.
+
     Args:
         plan: Keys and types.
     """
 
     def open(self, context: KernelContext) -> None:
-        """Open the table of rows by key."""
+        """Open the state."""
         super().open(context)
-        self._table = expiring_table(context, "rows")
-        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        self._rows = ListedRows(self._plan.keys, context, "listed rows")
+        types = [arrow_type(kind) for kind in self._plan.types]
+        for lists, written in taken_values(context, "rows"):
+            rows = batch_of([row for rows in lists for row in rows], types)
+            self._rows.add_former(rows, np.repeat(written, list(map(len, lists))))
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit what the changes of a batch make of the visible rows."""
-        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
-            rows: list[Row] = list(self._table.data.get(key, ()))
-            if is_retraction(kind):
-                self._retract(key, rows, row)
-            else:
-                self._add(key, rows, row)
-        self._output.flush()
+        if not batch.length:
+            return
+        keys = groups_by(batch, self._plan.keys)
+        listed = self._rows.find(batch.take(keys.first_rows()))
+        changes = _Changes(listed, batch, keys.codes, self._plan)
+        places, ids, kinds = changes.visible()
+        if len(places):
+            order = np.argsort(places)
+            self.context.emit(replace(changes.rows.take(ids[order]), kinds=kinds[order]))
+        self._change(changes, listed)
 
-    def _add(self, key: Row, rows: list[Row], row: Row) -> None:
-        self._output.add(UPDATE_AFTER if rows else INSERT, row)
-        place = None if self._plan.upsert_key is None else self._place(rows, row)
-        if place is None:
-            rows.append(row)
+    def _change(self, changes: _Changes, listed: Listed) -> None:
+        known = len(listed.numbers)
+        left = np.flatnonzero(changes.is_left)
+        last = changes.version(changes.owners[left], np.full(len(left), changes.end))
+        is_new = last >= known
+        since = np.empty(len(left), np.int64)
+        is_known = left < known
+        since[is_known] = listed.since[left[is_known]]
+        since[~is_known] = self._rows.new(int((~is_known).sum()))
+        gone = np.concatenate([listed.numbers[~changes.is_left[:known]], listed.expired])
+        replaced = listed.numbers[left[is_known & is_new]]
+        stays = left[is_known & ~is_new]
+        stays = stays[np.isin(listed.keys[stays], changes.changed_keys)]
+        renewed = listed.numbers[stays], listed.numbers[stays[first_of_segments(listed.keys[stays])]]
+        self._rows.change(renewed, gone, replaced, changes.rows.take(last[is_new]), since[is_new])
+
+    def flush(self) -> None:
+        """Write the rows that have changed."""
+        self._rows.flush()
+
+
+class _Changes:
+    """What the rows of a batch do to the lists of their keys, one after the other.
+
+    Rows have ids: known ones first, then those of the batch. Rows that are known, or come and take nobody's place, have
+    a place in the list of their key. Times are places in the batch; known rows came before, at -1.
+
+    Args:
+        listed: The known rows of the keys.
+        batch: The rows.
+        keys: The key of each row of the batch.
+        plan: The plan.
+
+    Attributes:
+        rows: All rows.
+        owners: Which rows are the same, or have the same upsert key, by id.
+        is_left: Whether each row still has its place in the end, by id.
+        end: A time after all changes.
+    """
+
+    def __init__(self, listed: Listed, batch: ColumnBatch, keys: Array, plan: UpsertMaterializeFactory) -> None:
+        known, self.end = len(listed.numbers), batch.length
+        plain = replace(batch, kinds=None)
+        self.rows = plain if listed.rows is None else concat([listed.rows, plain])
+        self._keys = np.concatenate([listed.keys, keys])
+        self._times = np.concatenate([np.full(known, -1), np.arange(batch.length)])
+        columns = range(len(batch.columns)) if plan.upsert_key is None else (*plan.keys, *plan.upsert_key)
+        self.owners = groups_by(self.rows, columns).codes
+        goes = np.zeros(len(self._times), bool)
+        goes[known:] = are_retractions(batch.kinds_or_inserts())
+        self._comes = ~goes
+        order = np.argsort(self.owners, kind="stable")
+        is_first = first_of_segments(self.owners[order])
+        if plan.upsert_key is None:
+            has_place, is_effective = _counted(goes[order], is_first)
         else:
-            rows[place] = row
-        self._table.put(key, rows)
+            was_there = ~is_first & ~np.roll(goes[order], 1)
+            has_place, is_effective = ~goes[order] & ~was_there, goes[order] & was_there
+        self._targets = np.full(len(order), -1)
+        self._targets[order[is_effective]] = _pairs(self.owners[order], order, has_place, is_effective)
+        self._has_place = np.zeros(len(order), bool)
+        self._has_place[order[has_place]] = True
+        self.is_left = self._has_place.copy()
+        self.is_left[self._targets[self._targets >= 0]] = False
+        came = order[self._comes[order]]
+        self._came, self._came_at = came, self.owners[came] * (self.end + 2) + self._times[came]
 
-    def _retract(self, key: Row, rows: list[Row], row: Row) -> None:
-        place = self._place(rows, row)
-        if place is None:  # It came before its insertion was seen, or its state has expired.
-            return
-        removed = rows.pop(place)
-        if not rows:
-            self._table.remove(key)
-            self._output.add(DELETE, removed)
-            return
-        self._table.put(key, rows)
-        # Only the last row of a key was visible; those before it go without a trace.
-        if place == len(rows):
-            self._output.add(UPDATE_AFTER, rows[-1])
+    @property
+    def changed_keys(self) -> Array:
+        """Return the keys whose lists change."""
+        is_change = (self._times >= 0) & (self._comes | (self._targets >= 0))
+        return self._keys[is_change]
 
-    def _place(self, rows: list[Row], row: Row) -> int | None:
-        """Return where the row is that another one replaces or retracts."""
-        sought = self._identity(row)
-        return next((place for place, known in enumerate(rows) if self._identity(known) == sought), None)
+    def version(self, owners: Array, times: Array) -> Array:
+        """Return the ids of the last rows that came before some times, given what they are the same as."""
+        return self._came[np.searchsorted(self._came_at, owners * (self.end + 2) + times) - 1]
 
-    def _identity(self, row: Row) -> Row:
-        columns = self._plan.upsert_key
-        values = row if columns is None else [row[column] for column in columns]
-        return tuple(map(freeze, values))
+    def visible(self) -> tuple[Array, Array, Array]:
+        """Return the times at which the visible row of a key changes, the ids of the rows then, and the kinds."""
+        listed = np.flatnonzero(self._has_place)
+        listed = listed[np.lexsort((self._times[listed], self._keys[listed]))]  # stable for known rows
+        firsts = starts_of_segments(self._keys[listed])
+        element = np.full(len(self._keys), -1)
+        element[listed] = np.arange(len(listed)) - firsts
+        gone = np.flatnonzero(self._targets >= 0)
+        ids = np.concatenate([listed, self._targets[gone]])
+        times = np.concatenate([self._times[listed], self._times[gone]])
+        signs = np.repeat([1, -1], [len(listed), len(gone)])
+        order = np.lexsort((times, self._keys[ids]))
+        keys = self._keys[ids[order]]
+        ranks = PrefixRanks(element[ids[order]], starts_of_segments(keys), signs[order])
+        at = keys * (self.end + 2) + times[order]
+
+        def before(chosen: Array) -> tuple[Array, Array, Array]:
+            """Return where the events of the keys of rows begin, how many precede the rows, and the rows there are."""
+            starts = np.searchsorted(at, self._keys[chosen] * (self.end + 2) - 1)
+            lengths = np.searchsorted(at, self._keys[chosen] * (self.end + 2) + self._times[chosen]) - starts
+            return starts, lengths, ranks.counts(starts, lengths)
+
+        new = np.flatnonzero(self._comes & (self._times >= 0))
+        starts, lengths, counts = before(gone)
+        last = element[self._targets[gone]] == ranks.at(starts, lengths, counts - 1)
+        gone, starts, lengths, counts = (part[last] for part in (gone, starts, lengths, counts))
+        shown = self._targets[gone]
+        others = np.flatnonzero(counts > 1)
+        row_starts = np.searchsorted(self._keys[listed], self._keys[gone[others]])
+        shown[others] = listed[row_starts + ranks.at(starts[others], lengths[others], counts[others] - 2)]
+        ids = np.concatenate([new, self.version(self.owners[shown], self._times[gone])])
+        kinds = np.concatenate(
+            [np.where(before(new)[2] == 0, INSERT, UPDATE_AFTER), np.where(counts > 1, UPDATE_AFTER, DELETE)]
+        )
+        return self._times[np.concatenate([new, gone])], ids, kinds.astype(np.int8)
+
+
+def _counted(goes: Array, is_first: Array) -> tuple[Array, Array]:
+    """Return which rows come, and which go while one is there, given equal rows one after the other."""
+    signs = np.where(goes, -1, 1)
+    sums = np.cumsum(signs)
+    starts = np.flatnonzero(is_first)
+    sums -= np.repeat(sums[starts] - signs[starts], np.diff(starts, append=len(sums)))
+    missing = running_max(np.maximum(-sums, 0), is_first)
+    missing_before = np.where(is_first, 0, np.roll(missing, 1))
+    return ~goes, goes & (missing == missing_before)
+
+
+def _pairs(owners: Array, ids: Array, has_place: Array, is_effective: Array) -> Array:
+    """Return the ids of the rows that go: of equal ones the first that came. Rows are sorted by what they equal."""
+    placed, places = np.flatnonzero(has_place), np.flatnonzero(is_effective)
+    numbers = np.arange(len(places)) - starts_of_segments(owners[places])
+    found: Array = ids[placed[np.searchsorted(owners[placed], owners[places]) + numbers]]
+    return found
