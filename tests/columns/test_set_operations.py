@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from firesteel.columns.kernels import saved_rows, set_operations
 from firesteel.columns.kernels.set_operations import SetOperationFactory
-from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, is_retraction
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, is_retraction, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from tests.columns.kernel_runs import KernelRun
 
-TYPES = tuple(map(parse_type, ("INT", "DOUBLE")))
+TYPES = tuple(map(parse_type, ("STRING", "DOUBLE")))
 ARROW = [arrow_type(kind) for kind in TYPES]
 
 
@@ -51,7 +52,7 @@ def test_each_row_comes_as_often_as_its_counts_say(kind, is_all, is_on_disk, mon
     for _ in range(150):
         side, wanted = chance.randrange(2), []
         rows = [
-            (chance.choice([None, 1, 2]), chance.choice([float("nan"), 0.0, None]))
+            (chance.choice([None, "a", "b"]), chance.choice([float("nan"), 0.0, None]))
             for _ in range(chance.randrange(1, 8))
         ]
         kinds = [chance.choice([INSERT, UPDATE_AFTER, DELETE, UPDATE_BEFORE]) for _ in rows]
@@ -69,7 +70,7 @@ def test_rows_that_have_gone_are_forgotten(monkeypatch):
     monkeypatch.setattr(set_operations, "LEAST", 10)
     run = run_of("EXCEPT", True)
     for number in range(300):
-        emitted(run, 0, [(number, 1.0)] * 2, [INSERT, DELETE])
+        emitted(run, 0, [(str(number), 1.0)] * 2, [INSERT, DELETE])
         run.kernel.flush()
     assert len(run.kernel._numbers) < 20
 
@@ -79,7 +80,7 @@ def test_counts_expire():
     found = []
     for now, side in ((0, 1), (60, 1), (150, 0), (300, 0)):
         run.now = now
-        found.append(len(emitted(run, side, [(1, 1.0)], None)))
+        found.append(len(emitted(run, side, [("a", 1.0)], None)))
         run.restore()
     assert found == [0, 0, 0, 1]
     run.now = 1_000
@@ -89,9 +90,20 @@ def test_counts_expire():
 
 def test_a_job_goes_on_from_the_entries_of_a_former_release():
     former = run_of("INTERSECT", True)
-    former.backend.table("counts").put((0, 1, 1.0), [2, 0, (1, 1.0)])
+    former.backend.table("counts").put((0, "a", 1.0), [2, 0, ("a", 1.0)])
     run = run_of("INTERSECT", True)
     run.start(list(former.backend.full()))
-    assert emitted(run, 1, [(1, 1.0)] * 3, None) == [(INSERT, "(1, 1.0)")] * 2
+    assert emitted(run, 1, [("a", 1.0)] * 3, None) == [(INSERT, "('a', 1.0)")] * 2
     run.restore()
-    assert emitted(run, 0, [(1, 1.0)], None) == [(INSERT, "(1, 1.0)")]
+    assert emitted(run, 0, [("a", 1.0)], None) == [(INSERT, "('a', 1.0)")]
+
+
+def test_the_rows_of_a_bounded_query_have_the_types_of_its_columns():
+    run = run_of("INTERSECT", False)
+    run.kernel.context = replace(run.kernel.context, is_streaming=False)
+    for side in (0, 1):
+        run.kernel.process(side, batch_of([("b", 1.0), ("a", None)], ARROW))
+    run.kernel.end()
+    [found] = run.emitted
+    assert [column.type for column in found.columns] == ARROW
+    assert rows_of(found) == [("b", 1.0), ("a", None)]

@@ -122,8 +122,10 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
 
     def _rows(self) -> Iterator[tuple[ColumnBatch, Array]]:
         """Yield all rows and their numbers, in parts."""
+        types = [arrow_type(kind) for kind in self._plan.types]
         for columns, numbers in self._numbers.parts():
-            yield ColumnBatch(tuple(columns), len(numbers)), numbers
+            found = (column.cast(kind) for column, kind in zip(columns, types, strict=True))
+            yield ColumnBatch(tuple(found), len(numbers)), numbers
 
     def flush(self) -> None:
         """Write the counts that have changed, and forget rows without any from time to time."""
