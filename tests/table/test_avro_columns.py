@@ -62,6 +62,13 @@ def random_table(chance, known):
     return columns, ColumnBatch(tuple(arrays), length)
 
 
+def random_messages(seed):
+    """Return a format, rows, and their messages."""
+    columns, batch = random_table(random.Random(seed), VALUES)
+    found = make_format("avro", columns, Options({}, "avro"), "messages")
+    return found, batch, found.encode(batch)
+
+
 def without_columns(monkeypatch):
     def refuse(*_):
         raise NotColumnarError
@@ -80,10 +87,7 @@ def outcome(found, messages):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_columns_and_records_are_the_same_bytes(seed, monkeypatch):
-    chance = random.Random(seed)
-    columns, batch = random_table(chance, VALUES)
-    found = make_format("avro", columns, Options({}, "avro"), "messages")
-    messages = found.encode(batch)
+    found, batch, messages = random_messages(seed)
     assert batch.length == 0 or found.columns_of(messages, found.schema) is not None
     read = outcome(found, messages)
     assert read == [repr(column.to_pylist()) for column in batch.columns]
@@ -94,11 +98,8 @@ def test_columns_and_records_are_the_same_bytes(seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_messages_are_read_or_refused_as_by_fastavro(seed, monkeypatch):
-    chance = random.Random(seed)
-    columns, batch = random_table(chance, VALUES)
-    found = make_format("avro", columns, Options({}, "avro"), "messages")
-    messages = found.encode(batch)
-    damaged = []
+    chance, damaged = random.Random(seed), []
+    found, _, messages = random_messages(seed)
     for message in (message for message in messages for _ in range(3)):
         data = bytearray(message)
         for _ in range(chance.randrange(1, 3)):

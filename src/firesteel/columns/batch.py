@@ -59,6 +59,10 @@ class ColumnBatch:
         arrow = pa.array(indices)
         return ColumnBatch(tuple(column.take(arrow) for column in self.columns), len(indices), kinds)
 
+    def select(self, columns: Iterable[int]) -> ColumnBatch:
+        """Return some columns of the rows, without their kinds."""
+        return ColumnBatch(tuple(self.columns[column] for column in columns), self.length)
+
     def without_nulls(self, column: int) -> ColumnBatch:
         """Return the rows that have a value in a column."""
         values = self.columns[column]

@@ -80,15 +80,12 @@ class FirstRow(TimedKernel):
 
     def _first(self, rows: ColumnBatch, times: Array, arrivals: Array) -> tuple[Array, Array]:
         """Return the places of the first rows of partitions that have emitted none, by time, and their key numbers."""
-        numbers = self._emitted.find(self._key_columns(rows), self._keys)
+        numbers = self._emitted.find(rows.select(self._plan.partition), self._keys)
         order = np.lexsort((arrivals, times, numbers))
         order = order[first_of_segments(numbers[order])]
         order = order[self._emitted.lasts(numbers[order]) == MIN_WATERMARK]
         order = order[np.lexsort((arrivals[order], times[order]))]
         return order, numbers[order]
-
-    def _key_columns(self, rows: ColumnBatch) -> ColumnBatch:
-        return ColumnBatch(tuple(rows.columns[index] for index in self._plan.partition), rows.length)
 
     def watermark(self, timestamp: int) -> int:
         """Emit the first rows up to the watermark."""
@@ -103,7 +100,9 @@ class FirstRow(TimedKernel):
         if len(first):
             rows = due.rows.take(first)
             counts = self._emitted.counts(numbers) + 1
-            self._emitted.add(PlacedRows(self._key_columns(rows), numbers, counts, np.zeros(len(first), np.int64)))
+            self._emitted.add(
+                PlacedRows(rows.select(self._plan.partition), numbers, counts, np.zeros(len(first), np.int64))
+            )
             self.context.emit(rows)
 
     def flush(self) -> None:

@@ -101,12 +101,9 @@ class ListedRows:
         if not len(numbers):
             return Listed(None, places, numbers, numbers, expired)
         rows, since = self._store.take(numbers), self._store.values["since"][numbers]
-        order = np.flatnonzero(are_equal(self._of_key(rows), self._of_key(keys.take(places))))
+        order = np.flatnonzero(are_equal(rows.select(self._keys), keys.select(self._keys).take(places)))
         order = order[np.lexsort((since[order], places[order]))]
         return Listed(rows.take(order), places[order], numbers[order], since[order], expired)
-
-    def _of_key(self, rows: ColumnBatch) -> ColumnBatch:
-        return ColumnBatch(tuple(rows.columns[index] for index in self._keys), rows.length)
 
     def change(
         self, renewed: tuple[Array, Array], gone: Array, replaced: Array, rows: ColumnBatch, since: Array

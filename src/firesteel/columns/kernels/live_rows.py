@@ -18,7 +18,7 @@ from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows, latest
-from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
+from firesteel.columns.kernels.segments import clamped_counts, distinct, first_of_segments
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
 from firesteel.columns.runs.room import room_of
@@ -213,16 +213,10 @@ class LiveRows:
         order = np.argsort(groups.codes, kind="stable")
         codes = groups.codes[order]
         is_first = first_of_segments(codes)
-        starts = np.flatnonzero(is_first)
-        sums = np.cumsum(signs[order])
-        sums -= np.repeat(sums[starts] - signs[order][starts], groups.sizes) - before[codes]
-        # A retraction that would make the number of rows negative is ignored, and changes no later count.
-        missing = running_max(np.maximum(-sums, 0), is_first)
-        left = sums + missing
-        ended = left[np.append(starts[1:], len(codes)) - 1]
-        missing_before = np.where(is_first, 0, np.roll(missing, 1))
+        left, counts = clamped_counts(signs[order], is_first, before[codes])
+        ended = left[np.append(is_first[1:], True)]
         is_effective = np.empty(batch.length, bool)
-        is_effective[order] = missing == missing_before
+        is_effective[order] = counts
         kept = np.minimum(before, ended)
         if self._first_goes_first:
             gone = np.bincount(groups.codes[is_effective & (signs < 0)], minlength=groups.count)

@@ -66,7 +66,7 @@ class PartitionEnds:
         """Move the ends of the partitions of rows that come one after the other, where they are too near."""
         if not rows.length:
             return
-        keys = ColumnBatch(tuple(rows.columns[key] for key in self._keys), rows.length)
+        keys = rows.select(self._keys)
         numbers = self._find(keys)
         order = np.argsort(numbers, kind="stable")
         numbers, times = numbers[order], times[order]

@@ -13,7 +13,6 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.rank_changes import RankChanges
 from firesteel.columns.kernels.ranked_rows import RankedRows
 from firesteel.columns.kernels.row_order import Order
@@ -98,7 +97,7 @@ class Rank(Kernel):
         plan, is_fast = self._plan, self._plan.strategy is RankStrategy.UPDATE_FAST
         ranked = self._rows.rank(batch, plan.end)
         events, own = ranked.events()
-        gone, come = self._steps(batch, own, is_fast)
+        gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions if is_fast else None)
         if len(gone):
             for part in RankChanges(events, gone, come, plan.end).parts(plan.start, plan.outputs_rank):
                 self.context.emit(part)
@@ -107,27 +106,29 @@ class Rank(Kernel):
         else:
             ranked.apply()
 
-    def _steps(self, batch: ColumnBatch, own: Array, pairs: bool) -> tuple[Array, Array]:
-        """Return the events of each step by which a row goes and comes, given those of the rows of the batch.
-
-        Where a row is only replaced by a better one, an update is one step: what is behind it does not move.
-        """
-        kinds = np.zeros(batch.length, np.int8) if batch.kinds is None else batch.kinds
-        is_second = np.zeros(batch.length + 1, bool)
-        if pairs:
-            partitions = groups_by(batch, self._plan.partition).codes
-            is_second[1:-1] = (
-                (kinds[:-1] == UPDATE_BEFORE) & (kinds[1:] == UPDATE_AFTER) & (partitions[:-1] == partitions[1:])
-            )
-        goes = are_retractions(kinds)
-        gone = np.where(goes, own, -1)
-        come = np.where(goes, np.where(is_second[1:], np.append(own[1:], -1), -1), own)
-        chosen = ~is_second[:-1] & ((gone >= 0) | (come >= 0))
-        return gone[chosen], come[chosen]
-
     def flush(self) -> None:
         """Write the rows that have changed."""
         self._rows.flush()
+
+
+def _steps(kinds: Array, own: Array, partitions: Array | None) -> tuple[Array, Array]:
+    """Return the events of each step by which a row goes and comes.
+
+    Args:
+        kinds: The kinds of the rows of a batch.
+        own: The event of each, or -1.
+        partitions: The partition of each if rows are only replaced by better ones. An update is one step then: what is
+            behind the row does not move.
+    """
+    is_second = np.zeros(len(kinds) + 1, bool)
+    if partitions is not None:
+        is_update = (kinds[:-1] == UPDATE_BEFORE) & (kinds[1:] == UPDATE_AFTER)
+        is_second[1:-1] = is_update & (partitions[:-1] == partitions[1:])
+    goes = are_retractions(kinds)
+    gone = np.where(goes, own, -1)
+    come = np.where(goes, np.where(is_second[1:], np.append(own[1:], -1), -1), own)
+    chosen = ~is_second[:-1] & ((gone >= 0) | (come >= 0))
+    return gone[chosen], come[chosen]
 
 
 def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:

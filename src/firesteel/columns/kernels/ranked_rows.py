@@ -21,7 +21,7 @@ from firesteel.columns.kernels.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.order_index import OrderIndex
 from firesteel.columns.kernels.rank_changes import RankEvents, Taken, places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
-from firesteel.columns.kernels.segments import distinct, starts_of_segments
+from firesteel.columns.kernels.segments import distinct, first_come, starts_of_segments
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
@@ -76,7 +76,7 @@ class RankedRows(LiveRows):
         by_rank = np.lexsort((*reversed(self._keys_of_sort(known, batch, come)), of))
         # A row behind so many known ones stays behind the end.
         by_rank = by_rank[_known_before(by_rank, of[by_rank], len(known)) < limits[of[by_rank]]]
-        return Ranked(self, batch, hashes[partitions.codes], changes, known, come, go, by_rank, of)
+        return Ranked(self, batch, partitions.codes, hashes, changes, known, come, go, by_rank, of)
 
     def _best(self, keys: ColumnBatch, hashes: Hashes, limits: Array) -> tuple[Array, Array]:
         """Return the places of partitions and the numbers of their best rows, maybe some more, by number.
@@ -99,10 +99,10 @@ class RankedRows(LiveRows):
     def _have_keys(self, numbers: Array, keys: ColumnBatch, places: Array) -> Array:
         if not (self._keys and len(numbers)):
             return np.ones(len(numbers), bool)
-        return are_equal(self._store.take(numbers, self._keys), _columns(keys, self._keys).take(places))
+        return are_equal(self._store.take(numbers, self._keys), keys.select(self._keys).take(places))
 
     def _keys_of_sort(self, known: Array, batch: ColumnBatch, come: Array) -> list[Array]:
-        parts = [_columns(batch, self._sort_columns).take(come)]
+        parts = [batch.select(self._sort_columns).take(come)]
         if len(known):
             parts.insert(0, self._store.take(known, self._sort_columns))
         return _sort_keys(concat(parts), self._ranking)
@@ -115,7 +115,8 @@ class Ranked:
     Attributes:
         stored: The rows that are stored.
         batch: The batch.
-        hashes: The hashes of its keys.
+        partitions: The partition of each of its rows.
+        hashes: The hashes of the keys of the partitions.
         changes: What it changes.
         known: The numbers of the stored rows, which have the ids from 0, ascending.
         come: The places of the rows that come, which have the ids that follow.
@@ -126,6 +127,7 @@ class Ranked:
 
     stored: RankedRows
     batch: ColumnBatch
+    partitions: Array
     hashes: Hashes
     changes: Changes
     known: Array
@@ -158,23 +160,12 @@ class Ranked:
         equal = self.changes.equal
         if equal is None:
             return _NONE
-        codes = equal.groups.codes
-        go, come = (
-            self.go[np.argsort(codes[self.go], kind="stable")],
-            self.come[np.argsort(codes[self.come], kind="stable")],
-        )
-        groups = codes[go]
-        numbers = np.arange(len(go)) - starts_of_segments(groups)
-        later = numbers - np.bincount(equal.owners, minlength=equal.groups.count)[groups]
-        is_stored = later < 0
-        found = np.empty(len(go), np.int64)
-        found[is_stored] = _places(
-            self.known, equal.known[(np.searchsorted(equal.owners, groups) + numbers)[is_stored]]
-        )
-        added = come[(np.searchsorted(codes[come], groups) + later)[~is_stored]]
-        found[~is_stored] = len(self.known) + np.searchsorted(self.come, added)
+        codes, count = equal.groups.codes, len(self.known)
+        owners = np.concatenate([equal.owners, codes[self.come]])
+        ids = np.concatenate([_places(self.known, equal.known), count + np.arange(len(self.come))])
+        queue, go = np.argsort(owners, kind="stable"), np.argsort(codes[self.go], kind="stable")
         targets = np.empty(len(go), np.int64)
-        targets[np.searchsorted(self.go, go)] = found
+        targets[go] = ids[queue[first_come(owners[queue], codes[self.go[go]])]]
         return targets
 
     def _take(self, *ids: Array) -> Taken:
@@ -201,11 +192,8 @@ class Ranked:
         self._apply(replace(self.changes, added=self.come[is_kept[count:]], removed=removed))
 
     def _apply(self, changes: Changes) -> None:
-        self.stored.apply(self.batch, self.hashes, changes, np.zeros(self.batch.length, np.int64))
-
-
-def _columns(rows: ColumnBatch, columns: tuple[int, ...]) -> ColumnBatch:
-    return ColumnBatch(tuple(rows.columns[index] for index in columns), rows.length)
+        hashes = self.hashes[self.partitions]
+        self.stored.apply(self.batch, hashes, changes, np.zeros(self.batch.length, np.int64))
 
 
 def _sort_keys(columns: ColumnBatch, order: Order) -> list[Array]:

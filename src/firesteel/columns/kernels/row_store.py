@@ -88,7 +88,7 @@ class RowStore:
         """Return rows by number, or only some of their columns; the store must have had a row."""
         parts = self._parts
         if columns is not None:
-            parts = [ColumnBatch(tuple(part.columns[column] for column in columns), part.length) for part in parts]
+            parts = [part.select(columns) for part in parts]
         if len(parts) == 1:
             return parts[0].take(numbers)
         starts = np.cumsum([0, *(part.length for part in parts)])

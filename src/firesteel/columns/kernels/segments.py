@@ -62,6 +62,33 @@ def running_max(values: Array, is_first: Array) -> Array:
     return reached
 
 
+def clamped_counts(steps: Array, is_first: Array, before: Array | int = 0) -> tuple[Array, Array]:
+    """Return the count of each segment after each step, and which steps count.
+
+    Args:
+        steps: 1 or -1. A step that would make the count negative does not count, and changes no later one.
+        is_first: Where segments begin.
+        before: The count of the segment of each step before all steps.
+    """
+    sums = np.cumsum(steps)
+    starts = np.flatnonzero(is_first)
+    sums -= np.repeat(sums[starts] - steps[starts], np.diff(starts, append=len(sums))) - before
+    missing = running_max(np.maximum(-sums, 0), is_first)
+    missing_before = np.where(is_first, 0, np.roll(missing, 1))
+    return sums + missing, missing == missing_before
+
+
+def first_come(owners: Array, goers: Array) -> Array:
+    """Return the place of what each goer takes from the queue of its owner: the first one the first, and so on.
+
+    Args:
+        owners: The owner of each place in the queues, ascending.
+        goers: The owners of the goers, ascending; an owner has at least as many places.
+    """
+    found: Array = np.searchsorted(owners, goers) + np.arange(len(goers)) - starts_of_segments(goers)
+    return found
+
+
 def count_on(counts: Array, numbers: Array, steps: Array) -> Array:
     """Change counts one after the other, in place, and return the count after each change.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +48,7 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
         self._numbers = KeyNumbers(context.spill())
         self._counts = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
         self._written = np.zeros(0, np.int64)
-        self._unsaved: list[ColumnBatch] = []
+        self._unsaved: list[tuple[ColumnBatch, Array]] = []
         for rows in self._log.rows():
             *columns, left, right, written = rows.columns
             self._set(rows.with_columns(columns), left.to_numpy(), right.to_numpy(), written.to_numpy())
@@ -87,7 +88,7 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
         self._left += int(np.count_nonzero(self._have_counts(touched)))
         self._written[touched] = self.context.now_ms()
         if self.context.is_streaming:
-            self._unsaved.append(replace(batch, kinds=None))
+            self._unsaved.append((replace(batch, kinds=None), numbers))
             sides = [(after - steps, other), (after, other)] if index == 0 else [(other, after - steps), (other, after)]
             before, now = (self._times(*side) for side in sides)
             self._emit(batch, now - before)
@@ -133,7 +134,7 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
         if ttl_ms and now_ms >= self._cleaned_ms + ttl_ms:
             self._expire(np.arange(len(self._numbers)))
             self._left, self._cleaned_ms = len(self._counted()), now_ms
-        changed = (self._saved_form(rows, self._numbers.known(rows, self._columns)) for rows in self._unsaved)
+        changed = starmap(self._saved_form, self._unsaved)
         self._log.save(changed, self._left, self._left_rows)
         self._unsaved.clear()
         if len(self._numbers) > 2 * self._left + LEAST:

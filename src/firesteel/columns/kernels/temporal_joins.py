@@ -164,7 +164,7 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
         return timestamp
 
     def _join(self, rows: ColumnBatch, times: Array) -> None:
-        keys = ColumnBatch(tuple(rows.columns[key] for key in self._plan.join.keys[0]), rows.length)
+        keys = rows.select(self._plan.join.keys[0])
         numbers = np.where(self._matcher.has_null_key(0, rows), -1, self._versions.at(keys, times))
         found = np.flatnonzero(numbers >= 0)
         parts, orders = [], []

@@ -17,7 +17,7 @@ from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.listed_rows import Listed, ListedRows
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.segments import first_of_segments, running_max, starts_of_segments
+from firesteel.columns.kernels.segments import clamped_counts, first_come, first_of_segments, starts_of_segments
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
 from firesteel.columns.values import arrow_type
 
@@ -126,14 +126,16 @@ class _Changes:
         order = np.argsort(self.owners, kind="stable")
         is_first = first_of_segments(self.owners[order])
         if plan.upsert_key is None:
-            has_place, is_effective = _counted(goes[order], is_first)
+            has_place, is_effective = ~goes[order], goes[order]
+            is_effective &= clamped_counts(np.where(goes[order], -1, 1), is_first)[1]
         else:
             was_there = ~is_first & ~np.roll(goes[order], 1)
             has_place, is_effective = ~goes[order] & ~was_there, goes[order] & was_there
         self._targets = np.full(len(order), -1)
-        self._targets[order[is_effective]] = _pairs(self.owners[order], order, has_place, is_effective)
+        placed, gone = order[has_place], order[is_effective]
+        self._targets[gone] = placed[first_come(self.owners[placed], self.owners[gone])]
         self._has_place = np.zeros(len(order), bool)
-        self._has_place[order[has_place]] = True
+        self._has_place[placed] = True
         self.is_left = self._has_place.copy()
         self.is_left[self._targets[self._targets >= 0]] = False
         came = order[self._comes[order]]
@@ -151,55 +153,53 @@ class _Changes:
 
     def visible(self) -> tuple[Array, Array, Array]:
         """Return the times at which the visible row of a key changes, the ids of the rows then, and the kinds."""
-        listed = np.flatnonzero(self._has_place)
-        listed = listed[np.lexsort((self._times[listed], self._keys[listed]))]  # stable for known rows
-        firsts = starts_of_segments(self._keys[listed])
-        element = np.full(len(self._keys), -1)
-        element[listed] = np.arange(len(listed)) - firsts
-        gone = np.flatnonzero(self._targets >= 0)
-        ids = np.concatenate([listed, self._targets[gone]])
-        times = np.concatenate([self._times[listed], self._times[gone]])
-        signs = np.repeat([1, -1], [len(listed), len(gone)])
-        order = np.lexsort((times, self._keys[ids]))
-        keys = self._keys[ids[order]]
-        ranks = PrefixRanks(element[ids[order]], starts_of_segments(keys), signs[order])
-        at = keys * (self.end + 2) + times[order]
-
-        def before(chosen: Array) -> tuple[Array, Array, Array]:
-            """Return where the events of the keys of rows begin, how many precede the rows, and the rows there are."""
-            starts = np.searchsorted(at, self._keys[chosen] * (self.end + 2) - 1)
-            lengths = np.searchsorted(at, self._keys[chosen] * (self.end + 2) + self._times[chosen]) - starts
-            return starts, lengths, ranks.counts(starts, lengths)
-
-        new = np.flatnonzero(self._comes & (self._times >= 0))
-        starts, lengths, counts = before(gone)
-        last = element[self._targets[gone]] == ranks.at(starts, lengths, counts - 1)
-        gone, starts, lengths, counts = (part[last] for part in (gone, starts, lengths, counts))
-        shown = self._targets[gone]
-        others = np.flatnonzero(counts > 1)
-        row_starts = np.searchsorted(self._keys[listed], self._keys[gone[others]])
-        shown[others] = listed[row_starts + ranks.at(starts[others], lengths[others], counts[others] - 2)]
-        ids = np.concatenate([new, self.version(self.owners[shown], self._times[gone])])
-        kinds = np.concatenate(
-            [np.where(before(new)[2] == 0, INSERT, UPDATE_AFTER), np.where(counts > 1, UPDATE_AFTER, DELETE)]
-        )
-        return self._times[np.concatenate([new, gone])], ids, kinds.astype(np.int8)
+        lists = _Lists(self._keys, self._times, self._has_place, self._targets)
+        come, gone = np.flatnonzero(self._comes & (self._times >= 0)), np.flatnonzero(self._targets >= 0)
+        # Only the last row of a key was visible; those before it go without a trace.
+        gone = gone[lists.from_end(gone, 1) == self._targets[gone]]
+        shown, is_left = self._targets[gone], lists.counts(gone) > 1
+        shown[is_left] = lists.from_end(gone[is_left], 2)
+        ids = np.concatenate([come, self.version(self.owners[shown], self._times[gone])])
+        came = np.where(lists.counts(come) == 0, INSERT, UPDATE_AFTER)
+        kinds = np.concatenate([came, np.where(is_left, UPDATE_AFTER, DELETE)])
+        return self._times[np.concatenate([come, gone])], ids, kinds.astype(np.int8)
 
 
-def _counted(goes: Array, is_first: Array) -> tuple[Array, Array]:
-    """Return which rows come, and which go while one is there, given equal rows one after the other."""
-    signs = np.where(goes, -1, 1)
-    sums = np.cumsum(signs)
-    starts = np.flatnonzero(is_first)
-    sums -= np.repeat(sums[starts] - signs[starts], np.diff(starts, append=len(sums)))
-    missing = running_max(np.maximum(-sums, 0), is_first)
-    missing_before = np.where(is_first, 0, np.roll(missing, 1))
-    return ~goes, goes & (missing == missing_before)
+class _Lists:
+    """The lists of keys, as they are before each row.
 
+    Args:
+        keys: The key of each row.
+        times: Its time, from -1.
+        has_place: Whether it comes to the end of the list of its key.
+        targets: Which row goes with it; -1 for none.
+    """
 
-def _pairs(owners: Array, ids: Array, has_place: Array, is_effective: Array) -> Array:
-    """Return the ids of the rows that go: of equal ones the first that came. Rows are sorted by what they equal."""
-    placed, places = np.flatnonzero(has_place), np.flatnonzero(is_effective)
-    numbers = np.arange(len(places)) - starts_of_segments(owners[places])
-    found: Array = ids[placed[np.searchsorted(owners[placed], owners[places]) + numbers]]
-    return found
+    def __init__(self, keys: Array, times: Array, has_place: Array, targets: Array) -> None:
+        self._keys, self._times, self._span = keys, times, int(times.max()) + 3
+        listed, gone = np.flatnonzero(has_place), np.flatnonzero(targets >= 0)
+        self._listed = listed[np.lexsort((times[listed], keys[listed]))]  # stable for known rows
+        element = np.full(len(keys), -1)
+        element[self._listed] = np.arange(len(listed)) - starts_of_segments(keys[self._listed])
+        ids, at = np.concatenate([listed, targets[gone]]), np.concatenate([listed, gone])
+        order = np.lexsort((times[at], keys[at]))
+        signs = np.where(order < len(listed), 1, -1)
+        self._ranks = PrefixRanks(element[ids[order]], starts_of_segments(keys[at[order]]), signs)
+        self._moments = keys[at[order]] * self._span + times[at[order]]
+
+    def _before(self, rows: Array) -> tuple[Array, Array]:
+        """Return where the changes of the keys of rows begin, and how many precede each row."""
+        starts = np.searchsorted(self._moments, self._keys[rows] * self._span - 1)
+        ends = np.searchsorted(self._moments, self._keys[rows] * self._span + self._times[rows])
+        return starts, ends - starts
+
+    def counts(self, rows: Array) -> Array:
+        """Return the lengths of the lists."""
+        return self._ranks.counts(*self._before(rows))
+
+    def from_end(self, rows: Array, number: int) -> Array:
+        """Return the ids of the last rows (1) of the lists, or of those before them (2)."""
+        found = self._ranks.at(*self._before(rows), self.counts(rows) - number)
+        begin = np.searchsorted(self._keys[self._listed], self._keys[rows])
+        ids: Array = self._listed[begin + found]
+        return ids
