@@ -21,7 +21,7 @@ from firesteel.columns.kernels.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.order_index import OrderIndex
 from firesteel.columns.kernels.rank_changes import RankEvents, Taken, places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
-from firesteel.columns.kernels.segments import distinct, first_come, starts_of_segments
+from firesteel.columns.kernels.segments import distinct, places_in_turn, starts_of_segments
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
@@ -165,7 +165,7 @@ class Ranked:
         ids = np.concatenate([_places(self.known, equal.known), count + np.arange(len(self.come))])
         queue, go = np.argsort(owners, kind="stable"), np.argsort(codes[self.go], kind="stable")
         targets = np.empty(len(go), np.int64)
-        targets[go] = ids[queue[first_come(owners[queue], codes[self.go[go]])]]
+        targets[go] = ids[queue[places_in_turn(owners[queue], codes[self.go[go]])]]
         return targets
 
     def _take(self, *ids: Array) -> Taken:

@@ -78,14 +78,14 @@ def clamped_counts(steps: Array, is_first: Array, before: Array | int = 0) -> tu
     return sums + missing, missing == missing_before
 
 
-def first_come(owners: Array, goers: Array) -> Array:
-    """Return the place of what each goer takes from the queue of its owner: the first one the first, and so on.
+def places_in_turn(owners: Array, sought: Array) -> Array:
+    """Return a place of each sought owner: the first of its places where it is sought first, then the second etc.
 
     Args:
-        owners: The owner of each place in the queues, ascending.
-        goers: The owners of the goers, ascending; an owner has at least as many places.
+        owners: The owner of each place, ascending.
+        sought: The sought owners, ascending; none is sought more often than it has places.
     """
-    found: Array = np.searchsorted(owners, goers) + np.arange(len(goers)) - starts_of_segments(goers)
+    found: Array = np.searchsorted(owners, sought) + np.arange(len(sought)) - starts_of_segments(sought)
     return found
 
 

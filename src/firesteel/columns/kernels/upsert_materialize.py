@@ -17,7 +17,7 @@ from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.listed_rows import Listed, ListedRows
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.segments import clamped_counts, first_come, first_of_segments, starts_of_segments
+from firesteel.columns.kernels.segments import clamped_counts, first_of_segments, places_in_turn, starts_of_segments
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
 from firesteel.columns.values import arrow_type
 
@@ -133,7 +133,7 @@ class _Changes:
             has_place, is_effective = ~goes[order] & ~was_there, goes[order] & was_there
         self._targets = np.full(len(order), -1)
         placed, gone = order[has_place], order[is_effective]
-        self._targets[gone] = placed[first_come(self.owners[placed], self.owners[gone])]
+        self._targets[gone] = placed[places_in_turn(self.owners[placed], self.owners[gone])]
         self._has_place = np.zeros(len(order), bool)
         self._has_place[placed] = True
         self.is_left = self._has_place.copy()
