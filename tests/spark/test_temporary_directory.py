@@ -60,19 +60,6 @@ def test_directory_of_a_killed_process_is_removed(tmp_path, name):
     assert parent.exists()
 
 
-def test_the_directory_of_a_child_that_is_waited_for_is_kept_until_its_end(tmp_path):
-    child = "import subprocess; from firesteel.spark.removal_after_death import waited_for"
-    sleeper = "subprocess.Popen(['sleep', '600'], pass_fds=waited_for(), stdin=subprocess.DEVNULL)"
-    with start(tmp_path, f"{child}; print({sleeper}.pid); input()") as process:
-        assert process.stdout is not None
-        path, child_id = Path(process.stdout.readline().strip()), int(process.stdout.readline())
-        process.kill()
-        process.wait()
-        assert path.exists()
-        os.kill(child_id, signal.SIGKILL)
-        wait_until_gone(path)
-
-
 def test_a_path_of_two_lines_is_left_to_the_next_process(tmp_path):
     parent = tmp_path / f"first\n{tmp_path}" / "mine"
     (tmp_path / "mine").mkdir()

@@ -2,7 +2,7 @@
 
 PySpark itself starts `bin/spark-submit`, which starts a second JVM to build the command and requires the module
 `jdk.incubator.vector` that small Java runtimes lack. Here the command is built in Python, so the JVM can start while
-the user's program is still being read. It ends when its standard input closes, so also when this process is killed.
+the user's program is still being read. It ends with this process, also if that is killed.
 
 Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 """
@@ -24,6 +24,7 @@ from typing import Any
 
 from firesteel.runtime.capped_file import CappedFile
 from firesteel.spark.class_archive import VERIFY
+from firesteel.spark.guarded_process import GuardedProcess
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_command import (
     CLASS_PATH,
@@ -38,7 +39,6 @@ from firesteel.spark.java_command import (
 from firesteel.spark.java_objects import RememberedNames, forget_context, release_java_objects_at_once
 from firesteel.spark.java_options import DRIVER_MEMORY, DRIVER_OPTIONS, JAVA_VARIABLES, check_java_options, last_error
 from firesteel.spark.numpy_values import decide_without_pandas
-from firesteel.spark.removal_after_death import waited_for
 from firesteel.spark.spark_errors import SparkStartError
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
@@ -136,7 +136,7 @@ class SparkGateway:
             self._temporary.remove()
             raise
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> GuardedProcess:
         home = package_directory("pyspark")
         command = [
             *java_command(self.java, home, self._directory, self._settings),
@@ -152,15 +152,7 @@ class SparkGateway:
             environment["SPARK_LOCAL_IP"] = address
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
         with self._log.open("ab") as log:  # Opened for appending, as the log is truncated when it is large.
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-                pass_fds=waited_for(),
-            )
+            return GuardedProcess(command, environment, log)
 
     def _needs_submit(self, home: str) -> bool:
         """Return whether there is something for SparkSubmit to do: see `java_command`.
@@ -315,11 +307,7 @@ class SparkGateway:
         self._context = None
         if self._was_asked:  # Also needed for a context whose JVM was killed during its creation.
             forget_context()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._process.end()
 
 
 def python_environment() -> dict[str, str]:

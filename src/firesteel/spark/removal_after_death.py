@@ -7,12 +7,11 @@ import os
 import threading
 from pathlib import Path
 
-__all__ = ["remove_after_death", "waited_for"]
+__all__ = ["remove_after_death"]
 
 _SHELL = "/bin/sh"
 
-# Standard input closes when the process has ended, and all that hold `waited_for()`. Other children end a moment later,
-# and may write until then.
+# Standard input closes when the process has ended. Its children end a moment later, and may write until then.
 _SCRIPT = """
 trap '' HUP INT
 while IFS= read -r directory; do set -- "$@" "$directory"; done
@@ -60,14 +59,6 @@ def remove_after_death(directory: Path) -> None:
         directory: Its absolute path. A path with a line break is left alone.
     """
     _shell.told(directory)
-
-
-def waited_for() -> tuple[int, ...]:
-    """Return descriptors that keep the directories as long as a child process has them open.
-
-    Java needs its directory: without it, it would not notice at its start that this process has ended.
-    """
-    return (_shell.pipe,) if _shell.pipe >= 0 else ()
 
 
 def _started() -> int:
