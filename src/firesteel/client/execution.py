@@ -22,6 +22,7 @@ from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.missing_returns import warn_of_missing_returns
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.runtime.dispatcher.job_submission import submittable
@@ -59,6 +60,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     target = EXECUTION_TARGET.of(options)
     job_graph = submittable(stream_graph, options)
     tell_of_options(job_graph)
+    warn_of_missing_returns(stream_graph.nodes.values())
     _submitted[:] = [job_graph.job_id]
     staged = StagedData(job_graph)
     staged.write()

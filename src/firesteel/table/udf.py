@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.functions.missing_returns import warn_unless_it_returns
 from firesteel.table.functions.function_types import parameter_types, result_type_of
 from firesteel.table.functions.udf_base import (
     AggregateFunction,
@@ -98,6 +99,7 @@ def udf(
                 "async functions."
             )
         return UserDefinedAsyncScalarFunctionWrapper(*arguments)
+    warn_unless_it_returns(_function_of(f), "so the SQL function is NULL for each row")
     return UserDefinedScalarFunctionWrapper(*arguments)
 
 
