@@ -24,13 +24,12 @@ from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
 from firesteel.functions.operator_descriptors import PrintSinkOperator
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, collect_ids_of
 
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
-_RESTARTS_S = 1.0
-"""Time between two questions of whether the job has restarted."""
 
 
 class RemoteJobClient(JobClient):
@@ -52,7 +51,8 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
-        self._restarts, self._repetitions, self._cause = 0, 0, ""
+        self._restarts, self._repetitions = 0, 0
+        self._cause: TaskFailure | None = None
         self._prints, self._printed = _has_print_sink(job_graph), 0
         cluster.submit(job_graph)
         if staged:
@@ -151,26 +151,34 @@ class RemoteJobClient(JobClient):
             JobFailedError: the job failed.
             JobCanceledError: the job was cancelled.
         """
-        progress_reporter().submitted(self._job_id)
+        reporter = progress_reporter()
+        reporter.submitted(self._job_id)
+        details: JobDetails | None = None
         try:
-            return self._follow()
+            for details in self._details():
+                reporter.progressed(details)
         except KeyboardInterrupt:
             raise detached(self._job_id) from None
+        finally:
+            if details is not None:
+                reporter.ended(details)
+        return self._result()
 
-    def _follow(self) -> JobExecutionResult:
-        """Report on the job until it has ended, and return its result."""
-        asked_s = 0.0
-        while (result := self._cluster.execution_result(self._job_id)) is None:
-            with contextlib.suppress(ClusterClientError):  # The next question says it, if it lasts.
+    def _details(self) -> Iterator[JobDetails]:
+        """Yield the details of the job until it has ended; print what it prints, and report its restarts."""
+        has_ended = False
+        while not has_ended:
+            has_ended = self._cluster.execution_result(self._job_id) is not None
+            try:
                 self._print()
-                if time.monotonic() - asked_s > _RESTARTS_S:
-                    self._report_restarts()
-                    asked_s = time.monotonic()
-            time.sleep(_POLL_S)
-        self._print()
-        self._report_restarts()
-        self._remove_staged()
-        return _execution_result(result)
+                details = self._cluster.progress(self._job_id)
+            except ClusterClientError:  # The next question says it, if it lasts.
+                pass
+            else:
+                self._report_restarts(details)
+                yield details
+            if not has_ended:
+                time.sleep(_POLL_S)
 
     def _print(self) -> None:
         """Print what the job has printed on the cluster since the last time."""
@@ -187,13 +195,13 @@ class RemoteJobClient(JobClient):
                 raise SystemExit(OUTPUT_CLOSED) from None
             self._printed = offset + len(text)
 
-    def _report_restarts(self) -> None:
-        number, cause = self._cluster.restart(self._job_id)
+    def _report_restarts(self, details: JobDetails) -> None:
+        number, cause = details.restarts, details.failure
         if number == self._restarts:
             return
         self._repetitions = self._repetitions + number - self._restarts if cause == self._cause else 1
         self._restarts, self._cause = number, cause
-        progress_reporter().restarts(Restart(self._job_id, number, TaskFailure(cause), self._repetitions))
+        progress_reporter().restarts(Restart(self._job_id, number, cause, self._repetitions))
 
 
 def _has_print_sink(job_graph: JobGraph) -> bool:

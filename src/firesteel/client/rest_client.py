@@ -16,6 +16,8 @@ from firesteel.common.trust import pickling
 from firesteel.common.trust.message_proof import content_digest, form_digest
 from firesteel.graph.artifacts import pack_artifacts
 from firesteel.graph.job_graph import JobGraph
+from firesteel.rest.progress_message import details_of
+from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 __all__ = ["DEFAULT_ADDRESS", "ENDED", "NO_LEADER", "TOKEN", "ClusterClientError", "RestClusterClient"]
@@ -53,6 +55,10 @@ class RestClusterClient(RestConnection):
         """Return text that a job has printed, from an offset in characters on, and the offset at which it begins."""
         answer = self.get(f"/firesteel/jobs/{job_id}/stdout?offset={offset}")
         return answer["offset"], answer["text"]
+
+    def progress(self, job_id: str) -> JobDetails:
+        """Return what to show of a job while it runs, and at its end."""
+        return details_of(self.get(f"/firesteel/jobs/{job_id}/progress"))
 
     def restart(self, job_id: str) -> tuple[int, str]:
         """Return how often a job has restarted, and the cause of the last failure, empty if there was none."""

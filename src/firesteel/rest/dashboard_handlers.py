@@ -7,6 +7,7 @@ from pathlib import Path
 
 from firesteel.common.json_types import Json
 from firesteel.rest.cluster import job_id_of
+from firesteel.rest.progress_message import progress_of
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import Answer, Call, Route, Text
 from firesteel.rest.samples import INTERVAL_S
@@ -56,6 +57,15 @@ async def _stdout(call: Call) -> Answer:
     except JobNotFoundError as error:
         raise RestError(404, str(error)) from None
     return {"offset": offset, "text": text}
+
+
+async def _progress(call: Call) -> Answer:
+    """Return what a client shows that waits for the job."""
+    try:
+        dispatcher = await call.cluster.dispatcher()
+        return progress_of(await dispatcher.request_job_details(job_id_of(call.path["jobid"])))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
 
 
 SAMPLED = (
@@ -118,5 +128,6 @@ ROUTES = (
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
     Route("GET", "/firesteel/jobs/{jobid}/history", _history),
     Route("GET", "/firesteel/jobs/{jobid}/autoscaler", _autoscaler),
+    Route("GET", "/firesteel/jobs/{jobid}/progress", _progress),
     Route("GET", "/firesteel/jobs/{jobid}/stdout", _stdout, query={"offset": {"type": "integer", "minimum": 0}}),
 )
