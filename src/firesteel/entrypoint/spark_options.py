@@ -34,6 +34,7 @@ _SECRET = "spark.authenticate.secret"
 _LOOPBACK = "127.0.0.1"
 _DRIVER_ADDRESSES = (JOBMANAGER_RPC_ADDRESS.key, JOBMANAGER_BIND_HOST.key, "spark.driver.host", BIND_ADDRESS)
 _LOCAL = re.compile(r"local(\[\s*(?P<cores>\*|[1-9][0-9]*)\s*(,\s*(?P<failures>[0-9]+)\s*)?\])?")
+_YARN, _OTHERS = "yarn", ("spark://", "k8s://", "local-cluster[")
 _THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
 _HEAP_SHARE = 4
@@ -68,10 +69,11 @@ def has_executors(configuration: Mapping[str, str]) -> bool:
 def _local(configuration: Mapping[str, str]) -> re.Match[str] | None:
     """Return the parsed local master, or None if Spark has executors."""
     master = configuration.get(MASTER, "local[*]")
-    if re.match(r"local(\[|$)", master) is None:
+    if master.startswith(_OTHERS) or master == _YARN:
         return None
     if (local := _LOCAL.fullmatch(master)) is None:
-        raise InvalidOptionError(f"option {MASTER!r} is {master!r}; must be local[N], local[N,F] or local[*]")
+        allowed = f"local[N], local[N,F], local[*], {_YARN}, or begin with {', '.join(_OTHERS)}"
+        raise InvalidOptionError(f"option {MASTER!r} is {master!r}; must be {allowed}")
     return local
 
 
