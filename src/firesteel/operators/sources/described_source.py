@@ -18,7 +18,7 @@ class CollectionSource(Source[Any]):
         elements: The elements.
     """
 
-    reading_hints = ReadingHints(unit="Records")
+    reading_hints = ReadingHints(first_elements=4, unit="Records")
 
     def __init__(self, elements: tuple[Any, ...]) -> None:
         super().__init__()
