@@ -2,7 +2,7 @@
 
     firesteel run examples/mysql_cdc.py --port 3306 --database shop --user app --password secret
 
-The server writes its log with `binlog_format = ROW` and `binlog_row_metadata = FULL`, and has two tables:
+The server writes its log with `binlog_format = ROW`, and has two tables:
 
     CREATE TABLE orders (id BIGINT PRIMARY KEY, customer INT, amount DECIMAL(10, 2));
     CREATE TABLE totals (customer INT PRIMARY KEY, orders BIGINT, amount DECIMAL(38, 2));

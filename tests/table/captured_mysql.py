@@ -19,8 +19,8 @@ LOG = (
     "--server-id=1",
     "--binlog-format=ROW",
     "--binlog-row-image=FULL",
-    "--binlog-row-metadata=FULL",
 )
+NAMES = ("--binlog-row-metadata=FULL",)
 KEEPS = ("--innodb-flush-log-at-trx-commit=2",)
 """A killed server loses nothing."""
 
@@ -70,12 +70,13 @@ class MySqlServer:
 
 
 @contextmanager
-def mysql_server(*, is_restarted: bool = False) -> Iterator[MySqlServer]:
+def mysql_server(*, is_restarted: bool = False, has_names: bool = True) -> Iterator[MySqlServer]:
     """A server of our own with a log of rows.
 
     Args:
+        has_names: Whether the log has names of columns; by default a server writes none.
         is_restarted: Whether it is started again when it ends.
     """
-    with database_servers.mariadb(*LOG, *KEEPS, is_restarted=is_restarted) as url:
+    with database_servers.mariadb(*LOG, *(NAMES if has_names else ()), *KEEPS, is_restarted=is_restarted) as url:
         found = MySqlServer(url.removeprefix("jdbc:").partition("?")[0])
         yield replace(found, pid_file=found.execute("SELECT @@pid_file")[0][0])

@@ -131,7 +131,7 @@ def changed_postgres() -> Iterator[Changed]:
 @contextlib.contextmanager
 def changed_mariadb() -> Iterator[Changed]:
     """A MariaDB server."""
-    with mysql_server(is_restarted=True) as found:
+    with mysql_server(is_restarted=True, has_names=False) as found:
         yield ChangedMariaDb(found)
 
 

@@ -172,7 +172,7 @@ def test_starts_without_a_snapshot(orders: MySqlServer, tmp_path: Path) -> None:
 
 def test_starts_at_the_first_file_and_at_a_time(mysql: MySqlServer, tmp_path: Path) -> None:
     mysql.execute(
-        "CREATE OR REPLACE TABLE timed (id int PRIMARY KEY)",
+        "CREATE TABLE timed (id int PRIMARY KEY)",
         "FLUSH BINARY LOGS",
         "SET timestamp = 2100000000",
         "INSERT INTO timed VALUES (1)",

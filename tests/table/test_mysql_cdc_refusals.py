@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,15 @@ from tests.table.captured_tables import capture, changes
 ORDERS = "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED"
 CHUNKS = {"scan.incremental.snapshot.chunk.size": "20"}
 INSERT, DELETE = RowKind.INSERT, RowKind.DELETE
+METADATA = ("FULL", "MINIMAL", "NO_LOG")
+
+
+@pytest.fixture
+def metadata(mysql: MySqlServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Let the server write this much of columns into its log."""
+    mysql.execute(f"SET GLOBAL binlog_row_metadata = '{request.param}'")
+    yield request.param
+    mysql.execute("SET GLOBAL binlog_row_metadata = 'FULL'")
 
 
 @pytest.fixture
@@ -72,7 +82,8 @@ TYPES = (
 )  # fmt: skip
 
 
-def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("metadata", METADATA, indirect=True)
+def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_path: Path, metadata: str) -> None:
     names = [f"c{place}" for place in range(len(TYPES))]
     columns = ", ".join(f"{name} {kind[0]} NULL" for name, kind in zip(names, TYPES, strict=True))
     values, nulls = ", ".join(kind[2] for kind in TYPES), ", ".join("NULL" for _ in TYPES)
@@ -106,6 +117,8 @@ def test_values_are_the_same_in_snapshot_log_and_undone(mysql: MySqlServer, tmp_
         ("ALTER TABLE orders RENAME COLUMN name TO title", "column 'name' of test.orders was dropped"),
         ("ALTER TABLE orders DROP COLUMN name", "column 'name' of test.orders was dropped"),
         ("ALTER TABLE orders MODIFY name varchar(90)", "column 'name' of test.orders has another type now"),
+        ("ALTER TABLE orders RENAME TO old_orders", "test.orders was changed by ALTER, and the log does not say which"),
+        ("CREATE OR REPLACE TABLE orders (id int PRIMARY KEY, name text)", "test.orders was changed by CREATE"),
         ("TRUNCATE TABLE orders", "test.orders was changed by TRUNCATE, and the log does not say which rows"),
         ("TRUNCATE `test`.orders", "test.orders was changed by TRUNCATE, and the log does not say which rows"),
         ("DROP TABLE IF EXISTS nothing, orders", "test.orders was changed by DROP TABLE"),
@@ -118,10 +131,52 @@ def test_changes_that_are_refused(orders: MySqlServer, tmp_path: Path, change: s
     options = orders.options("orders")
     capture(ORDERS, options, tmp_path, batch_elements=1000)
     orders.execute("DROP TABLE IF EXISTS old_orders", change)
-    if change.startswith("ALTER"):
+    if change.startswith("ALTER") and "RENAME TO" not in change:
         orders.execute("DELETE FROM orders WHERE id = 1")
     with pytest.raises(Exception, match=reason):
         capture(ORDERS, options, tmp_path, batch_elements=10_000)
+
+
+@pytest.mark.parametrize("metadata", ["MINIMAL", "NO_LOG"], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("ADD COLUMN more int", "column 'more' of test.pairs was added"),
+        ("RENAME COLUMN a TO c", "column 'a' of test.pairs was dropped"),
+        ("DROP COLUMN a", "column 'a' of test.pairs was dropped"),
+        ("MODIFY a bigint", "column 'a' of test.pairs has another type now"),
+        ("MODIFY a int AFTER b", "test.pairs has its columns in another order"),
+        ("TRUNCATE PARTITION p0", "test.pairs was changed by ALTER, and the log does not say which rows"),
+    ],
+)
+def test_changes_that_are_refused_without_names(
+    mysql: MySqlServer, tmp_path: Path, metadata: str, change: str, reason: str
+) -> None:
+    mysql.execute(
+        "CREATE OR REPLACE TABLE pairs (id int PRIMARY KEY, a int, b int) PARTITION BY KEY (id)",
+        "INSERT INTO pairs VALUES (1, 2, 3)",
+    )
+    schema, options = "id INT, b INT, PRIMARY KEY (id) NOT ENFORCED", mysql.options("pairs")
+    assert changes(capture(schema, options, tmp_path, batch_elements=1000)) == [(INSERT, (1, 3))]
+    mysql.execute("INSERT INTO pairs VALUES (4, 5, 6)", "ALTER TABLE pairs ADD INDEX (a), ALGORITHM = COPY")
+    mysql.execute("INSERT INTO pairs VALUES (7, 8, 9)")
+    found = changes(capture(schema, options, tmp_path, batch_elements=1000))
+    assert found == [(INSERT, (4, 6)), (INSERT, (7, 9))]
+    mysql.execute(f"ALTER TABLE pairs {change}", "DELETE FROM pairs WHERE id = 1")
+    with pytest.raises(Exception, match=reason):
+        capture(schema, options, tmp_path, batch_elements=10_000)
+
+
+@pytest.mark.parametrize("metadata", ["NO_LOG"], indirect=True)
+def test_a_table_that_is_altered_between_position_and_chunk_is_refused_without_names(
+    orders: MySqlServer, tmp_path: Path, metadata: str
+) -> None:
+    options = orders.options("orders") | {"scan.incremental.snapshot.chunk.size": "2"}
+    schema = "id INT, PRIMARY KEY (id) NOT ENFORCED"
+    capture(schema, options, tmp_path, batches=1, batch_elements=2)
+    orders.execute("DELETE FROM orders WHERE id = 9", "ALTER TABLE orders RENAME COLUMN name TO title")
+    with pytest.raises(Exception, match=r"orders was altered while its snapshot was read.*binlog_row_metadata"):
+        capture(schema, options, tmp_path, batch_elements=1000)
 
 
 def test_like_named_tables_may_be_truncated(orders: MySqlServer, tmp_path: Path) -> None:
@@ -147,10 +202,17 @@ def test_prepared_transactions_are_refused(orders: MySqlServer, tmp_path: Path) 
         orders.execute("XA ROLLBACK 'a'")
 
 
+@pytest.mark.parametrize("metadata", ["MINIMAL"], indirect=True)
+@pytest.mark.parametrize("mode", ["earliest-offset", "timestamp"])
+def test_an_earlier_log_must_have_names(orders: MySqlServer, tmp_path: Path, metadata: str, mode: str) -> None:
+    options = orders.options("orders", **{"scan.startup.mode": mode, "scan.startup.timestamp-millis": "1"})
+    with pytest.raises(Exception, match=f"has binlog_row_metadata = MINIMAL; 'FULL' is needed with .* = '{mode}'"):
+        capture(ORDERS, options, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "bad", "good"),
     [
-        ("binlog_row_metadata", "'MINIMAL'", "'FULL'"),
         ("binlog_row_image", "'MINIMAL'", "'FULL'"),
         ("binlog_format", "'MIXED'", "'ROW'"),
         ("log_bin_compress", "ON", "OFF"),

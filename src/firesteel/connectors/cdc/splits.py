@@ -36,12 +36,14 @@ class KnownTable:
         primary_key: The columns of its primary key.
         chunk_column: The column that divides it into chunks; empty for a single chunk.
         chunk_type: The type of that column.
+        layout: For a log without names: name, character set and type of the columns in their order.
     """
 
     columns: Mapping[str, str]
     primary_key: Sequence[str] = ()
     chunk_column: str = ""
     chunk_type: str = ""
+    layout: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from firesteel.connectors.cdc.errors import ANEW, schema_change
 from firesteel.connectors.cdc.splits import KnownTable
 from firesteel.connectors.mysql_cdc.columns_of_log import signature
+from firesteel.connectors.mysql_cdc.layout import Layouts
 from firesteel.connectors.mysql_cdc.server import LogFiles, connection_arguments, pymysql_library
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, MySqlCdcError
 from firesteel.connectors.mysql_cdc.shapes import GENERATED
@@ -42,9 +43,15 @@ _REFUSED = {
 }
 _STATEMENT = re.compile(
     r"\s*(?:/\*.*?\*/\s*|SET\s+STATEMENT\s.*?\sFOR\s+)*"
-    r"(TRUNCATE|DROP\s+TABLE|RENAME|INSERT|UPDATE|DELETE|REPLACE|LOAD|WITH)\b(.*)",
+    r"(TRUNCATE|DROP\s+TABLE|CREATE\s+OR\s+REPLACE\s+TABLE|RENAME|ALTER|INSERT|UPDATE|DELETE|REPLACE|LOAD|WITH)\b(.*)",
     re.I | re.S,
 )
+_CHANGES_ROWS = re.compile(
+    r"(DROP|TRUNCATE|EXCHANGE|CONVERT)\s+PARTITION|(DISCARD|IMPORT)\s+TABLESPACE"
+    r"|RENAME(?!\s+(COLUMN|INDEX|KEY)\b)",
+    re.I,
+)
+"""What of ALTER TABLE takes rows away or brings them, or gives a table another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,7 @@ class Binlog:
 
     Attributes:
         position: The position up to which the log was read.
+        layouts: The columns of tables of which the log has no names.
     """
 
     def __init__(
@@ -147,6 +155,7 @@ class Binlog:
         self._position = self._transaction = self.position = position
         self._is_inside = self._has_rows = False
         self._checked: object = None
+        self.layouts = Layouts(settings, {name: table.layout for name, table in tables.items()})
         file, place = files.file(position)
         names = [name.partition(".") for name in tables]
         self._stream = open_stream(
@@ -212,7 +221,10 @@ class Binlog:
             plain = rf"(?<![\w$.`\"])[`\"]?{re.escape(name)}(?![\w$])"
             pattern = f"{qualified}|{plain}" if schema.decode() == database else qualified
             if re.search(pattern, rest):
-                if verb.startswith(("TRUNCATE", "DROP", "RENAME")):
+                if verb == "ALTER" and not _CHANGES_ROWS.search(rest):
+                    self.layouts.alter(table)
+                    continue
+                if verb.startswith(("TRUNCATE", "DROP", "CREATE", "RENAME", "ALTER")):
                     what = f"{table} was changed by {verb}, and the log does not say which rows it had"
                 else:
                     what = f"{table} was changed by {verb} in a session whose binlog_format is not ROW"
@@ -238,9 +250,7 @@ class Binlog:
         """Check that a table has the columns that it had."""
         known = self._tables[table].columns
         if any(column.name is None for column in event.columns):
-            raise self._refused(
-                f"the log of {table} has no names of columns, as it was written before binlog_row_metadata was FULL"
-            )
+            self.layouts.name(table, event.columns)
         found = {column.name: signature(column) for column in event.columns}
         for name in [*known, *found]:
             before, now = known.get(name), found.get(name)

@@ -82,12 +82,13 @@ class MySqlCdcEnumerator(CaptureEnumerator):
     def begin(self, parallelism: int) -> list[Split]:
         """Check the server, and return the first splits."""
         settings, connection = self._settings, self._connection
-        check_server(connection, settings.server)
+        check_server(connection, settings)
         tables = self._tables()
         if settings.startup in ("initial", "snapshot"):
             chunks = self._chunks(None if settings.is_bounded else _CHUNKS_AHEAD * parallelism, ())
             return deal_evenly(chunks, parallelism)
-        log = Log({shape.name: shape.known() for shape in tables}, server=identity(connection))
+        known = {shape.name: shape.known(begins_now=settings.begins_now) for shape in tables}
+        log = Log(known, server=identity(connection))
         return [self.log_split(log, start_position(connection, settings))]
 
     def more_chunks(self, parallelism: int, unread: Sequence[Split], known: Known) -> list[Split]:

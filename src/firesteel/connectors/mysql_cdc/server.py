@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.cdc.errors import ANEW
 from firesteel.connectors.jdbc.mysql import mysql_of
-from firesteel.connectors.mysql_cdc.settings import MySqlCdcError, Server
+from firesteel.connectors.mysql_cdc.settings import CdcSettings, MySqlCdcError, Server
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,12 +30,14 @@ _NEEDED = {
     "log_bin": ("ON", "1"),
     "binlog_format": ("ROW",),
     "binlog_row_image": ("FULL",),
-    "binlog_row_metadata": ("FULL",),
     "log_bin_compress": ("OFF", "0", None),
     "binlog_transaction_compression": ("OFF", "0", None),
     "binlog_row_value_options": ("", None),
 }
 """What variables of the server must be; None: the server may not have them."""
+
+_NAMES = "binlog_row_metadata"
+"""Whether the log has names of columns."""
 
 
 def pymysql_library() -> ModuleType:
@@ -186,17 +188,18 @@ def is_mariadb(connection: Connection) -> bool:
     return "mariadb" in str(query(connection, "SELECT version()")[0][0]).lower()
 
 
-def check_server(connection: Connection, server: Server) -> None:
-    """Check that the log has whole rows with the names of their columns.
+def check_server(connection: Connection, settings: CdcSettings) -> None:
+    """Check that the log has whole rows, and names of columns where those of now may not be those of then.
 
     Raises:
         MySqlCdcError: a variable of the server has another value.
     """
-    names = ", ".join(f"'{name}'" for name in _NEEDED)
+    needed = _NEEDED if settings.begins_now else {**_NEEDED, _NAMES: ("FULL",)}
+    names = ", ".join(f"'{name}'" for name in needed)
     found = variables(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
-    for name, allowed in _NEEDED.items():
+    for name, allowed in needed.items():
         value = found.get(name)
         if (None if value is None else value.upper()) not in allowed:
             wanted = next(repr(one) for one in allowed if one is not None)
-            hint = " (SET GLOBAL takes effect at once)" if name == "binlog_row_metadata" else ""
-            raise MySqlCdcError(f"mysql-cdc: server {server} has {name} = {value}; {wanted} is needed{hint}")
+            where = f" with 'scan.startup.mode' = '{settings.startup}'" if name == _NAMES else ""
+            raise MySqlCdcError(f"mysql-cdc: server {settings.server} has {name} = {value}; {wanted} is needed{where}")

@@ -75,6 +75,11 @@ class CdcSettings(CaptureSettings):
         """Whether only the snapshot is read."""
         return self.startup == "snapshot"
 
+    @property
+    def begins_now(self) -> bool:
+        """Whether the log is read from where it ends when the source begins, and not from an earlier position."""
+        return self.startup in ("initial", "snapshot", "latest-offset")
+
 
 def server_ids(text: str) -> tuple[int, int] | None:
     """Return a number, or the ends of a range such as `5400-5408`; None for an empty text.

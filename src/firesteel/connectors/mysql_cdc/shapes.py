@@ -22,7 +22,8 @@ AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_sche
 """
 _COLUMNS = """
 SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, coalesce(CHARACTER_OCTET_LENGTH, 0), coalesce(NUMERIC_PRECISION, 0),
-       coalesce(NUMERIC_SCALE, 0), coalesce(DATETIME_PRECISION, 0), EXTRA, IS_NULLABLE
+       coalesce(NUMERIC_SCALE, 0), coalesce(DATETIME_PRECISION, 0), EXTRA, IS_NULLABLE,
+       coalesce(CHARACTER_SET_NAME, '')
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION
 """
 _KEY = """
@@ -83,6 +84,7 @@ class ColumnShape:
     """A column: its type by name, the whole type, what of it must not change, whether it is NOT NULL, and digits.
 
     Attributes:
+        character_set: Of texts; empty for others.
         digits: Digits in all and after the point of DECIMAL; of a second of times, and bits of BIT.
     """
 
@@ -92,6 +94,7 @@ class ColumnShape:
     signature: str
     is_required: bool
     digits: tuple[int, int]
+    character_set: str
 
     @property
     def allowed(self) -> tuple[type[t.DataType], ...]:
@@ -121,11 +124,21 @@ class TableShape:
     columns: Mapping[str, ColumnShape]
     primary_key: Sequence[str]
 
-    def known(self, chunk: ColumnShape | None = None) -> KnownTable:
-        """Return what is kept of the table."""
+    @property
+    def layout(self) -> list[tuple[str, str, str]]:
+        """Name, character set and type of the columns in their order."""
+        return [(column.name, column.character_set, column.whole_type) for column in self.columns.values()]
+
+    def known(self, chunk: ColumnShape | None = None, *, begins_now: bool = True) -> KnownTable:
+        """Return what is kept of the table.
+
+        Args:
+            chunk: The column that divides it into chunks.
+            begins_now: Whether it was like this where the log is read from.
+        """
         signatures = {name: column.signature for name, column in self.columns.items()}
         key = ("", "") if chunk is None else (chunk.name, chunk.type_name)
-        return KnownTable(signatures, list(self.primary_key), *key)
+        return KnownTable(signatures, list(self.primary_key), *key, self.layout if begins_now else ())
 
 
 def captured_tables(connection: Connection, settings: CdcSettings) -> list[TableShape]:
@@ -154,7 +167,7 @@ def table_shape(connection: Connection, database: str, name: str) -> TableShape:
 
 
 def _column(row: Sequence[object]) -> ColumnShape:
-    name, type_name, whole, extra, nullable = (str(row[place]) for place in (0, 1, 2, 7, 8))
+    name, type_name, whole, extra, nullable, character_set = (str(row[place]) for place in (0, 1, 2, 7, 8, 9))
     size, precision, scale, fraction = (int(str(row[place])) for place in range(3, 7))
     if type_name in ("geometrycollection", "geomcollection"):
         type_name = "geometry"
@@ -170,7 +183,7 @@ def _column(row: Sequence[object]) -> ColumnShape:
     if "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper():
         signature = GENERATED
     digits = (precision or fraction, scale)
-    return ColumnShape(name, type_name, whole, signature, nullable == "NO", digits)
+    return ColumnShape(name, type_name, whole, signature, nullable == "NO", digits, character_set)
 
 
 def check_columns(settings: CdcSettings, shape: TableShape) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from firesteel.connectors.cdc.errors import ANEW
 from firesteel.connectors.cdc.splits import KnownTable
 from firesteel.connectors.mysql_cdc.binlog import Binlog, Image
 from firesteel.connectors.mysql_cdc.columns_of_log import key_text
+from firesteel.connectors.mysql_cdc.settings import MySqlCdcError
 
 if TYPE_CHECKING:
     from pymysqlreplication.row_event import RowsEvent
@@ -42,7 +44,11 @@ class Undo:
         self._keys: dict[int, tuple[object, Callable[[Image], Key]]] = {}
 
     def read_to(self, position: int) -> None:
-        """Note all changes before a position."""
+        """Note all changes before a position.
+
+        Raises:
+            MySqlCdcError: a table was altered, and the log has no names of columns.
+        """
         if self._binlog.position >= position:
             return
         for change in self._binlog.read(position):
@@ -52,6 +58,11 @@ class Undo:
                     former.setdefault(key_of(before), FormerRow(change.event, before))
                 if after is not None:
                     former.setdefault(key_of(after), FormerRow(change.event, None))
+        if altered := self._binlog.layouts.altered:
+            raise MySqlCdcError(
+                f"mysql-cdc: {min(altered)} was altered while its snapshot was read, and the log has no names of "
+                f"columns (binlog_row_metadata is not FULL): {ANEW}"
+            )
 
     def former(self, table: str) -> Mapping[Key, FormerRow]:
         """Return the former rows of a table by key, as the server writes its values."""
