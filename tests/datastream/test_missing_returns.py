@@ -129,10 +129,11 @@ def test_an_aggregation_is_told_but_its_merge() -> None:
 
 
 def test_the_message_names_function_operator_and_lines() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(["a"], Types.STRING()).map(slip).print()
+    nodes = env.get_stream_graph().nodes.values()
     with pytest.warns(UserWarning, match=r"^slip\(\) has no 'return', so Map at .*py:\d+ gets None for each") as caught:
-        env = StreamExecutionEnvironment.get_execution_environment()
-        env.from_collection(["a"], Types.STRING()).map(slip).print()
-        warn_of_missing_returns(env.get_stream_graph().nodes.values())
+        warn_of_missing_returns(nodes)
     assert caught[0].lineno == inspect.getsourcelines(slip)[1]
 
 

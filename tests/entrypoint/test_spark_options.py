@@ -37,7 +37,9 @@ def test_a_local_spark_has_more_threads_than_cores(master: str, threads: str, co
     assert spark_settings({"spark.master": master})["spark.executor.cores"] == cores
 
 
-@pytest.mark.parametrize("master", ["local[0]", "local[x]", "local[]", "local[2,]", "locals", "foo", "yarn-client", "spark:/h"])
+@pytest.mark.parametrize(
+    "master", ["local[0]", "local[x]", "local[]", "local[2,]", "locals", "foo", "yarn-client", "spark:/h"]
+)
 def test_a_master_that_spark_does_not_know_is_refused(master: str) -> None:
     with pytest.raises(InvalidOptionError, match=r"option 'spark.master' is '.*; must be local\[N\]"):
         spark_master({"spark.master": master})

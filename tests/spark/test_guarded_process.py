@@ -67,4 +67,3 @@ def test_no_descriptor_is_left_if_it_cannot_start(monkeypatch: pytest.MonkeyPatc
     with (tmp_path / "log").open("ab") as log, pytest.raises(FileNotFoundError):
         GuardedProcess(SLEEPER, os.environ, log)
     assert os.listdir("/proc/self/fd") == before
-

@@ -137,7 +137,7 @@ def test_changes_that_are_refused(orders: MySqlServer, tmp_path: Path, change: s
         capture(ORDERS, options, tmp_path, batch_elements=10_000)
 
 
-@pytest.mark.parametrize("metadata", ["MINIMAL", "NO_LOG"], indirect=True)
+@pytest.mark.parametrize("metadata", ["NO_LOG"], indirect=True)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -14,7 +14,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firesteel.common.our_code import OUR_CODE
 from firesteel.functions import operator_descriptors as op
@@ -75,7 +75,7 @@ def warn_of_missing_returns(nodes: Iterable[StreamNode]) -> None:
                     _warn_unless_it_returns(function, f"so {user} gets None for each record")
 
 
-def _parts(node: StreamNode) -> list[tuple[str, object]]:
+def _parts(node: StreamNode) -> list[tuple[str, op.OperatorDescriptor]]:
     merged = node.operator
     if isinstance(merged, op.MergedOperator):
         return list(zip(merged.names, merged.operators, strict=True))
@@ -88,14 +88,14 @@ def warn_unless_it_returns(function: object, consequence: str) -> None:
         _warn_unless_it_returns(plain, consequence)
 
 
-def _functions(operator: object) -> Iterator[FunctionType]:
-    for field, methods in MUST_RETURN.get(type(operator), {}).items():  # type: ignore[call-overload]
+def _functions(operator: op.OperatorDescriptor) -> Iterator[FunctionType]:
+    for field, methods in MUST_RETURN.get(type(operator), {}).items():
         given = getattr(operator, field)
         found = [getattr(given, method, None) for method in methods]
         yield from filter(None, map(_plain, found if any(found) else [given]))
 
 
-def _plain(function: Any) -> FunctionType | None:
+def _plain(function: object) -> FunctionType | None:
     """Return a function without what binds its arguments, None if it is no function written in Python."""
     while isinstance(function, functools.partial):
         function = function.func

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -42,15 +43,14 @@ def details_of(progress: dict[str, Any]) -> JobDetails:
         duration_ms=progress["duration"],
         restarts=progress["restarts"],
         failure=None if failure is None else TaskFailure(failure),
-        vertices=tuple(map(_vertex_of, progress["vertices"])),
+        vertices=tuple(JobVertexDetails(**one | {"tasks": _tasks(one["tasks"])}) for one in progress["vertices"]),
     )
 
 
 def _vertex_to_json(vertex: JobVertexDetails) -> Json:
-    fields: dict[str, Any] = asdict(vertex)
+    fields: dict[str, Json] = asdict(vertex)
     return fields | {"tasks": {state.name: count for state, count in vertex.tasks.items()}}
 
 
-def _vertex_of(fields: dict[str, Any]) -> JobVertexDetails:
-    tasks = {ExecutionState[state]: count for state, count in fields["tasks"].items()}
-    return JobVertexDetails(**fields | {"tasks": tasks})
+def _tasks(counts: Mapping[str, int]) -> dict[ExecutionState, int]:
+    return {ExecutionState[state]: count for state, count in counts.items()}

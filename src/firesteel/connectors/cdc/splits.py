@@ -36,7 +36,7 @@ class KnownTable:
         primary_key: The columns of its primary key.
         chunk_column: The column that divides it into chunks; empty for a single chunk.
         chunk_type: The type of that column.
-        layout: For a log without names: name, character set and type of the columns in their order.
+        layout: For a log without names: name, collation and type of the columns in their order.
     """
 
     columns: Mapping[str, str]

@@ -13,8 +13,8 @@ from firesteel.connectors.cdc.row_changes import OLD_ROWS, kinds_of_change
 from firesteel.connectors.cdc.splits import LateChunks, Log
 from firesteel.connectors.mysql_cdc.binlog import Binlog, Image, LoggedRows
 from firesteel.connectors.mysql_cdc.columns_of_log import key_text, log_column
+from firesteel.connectors.mysql_cdc.keys import KeyOrders, key_as_text
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, names_of
-from firesteel.connectors.mysql_cdc.shapes import KEY_READERS
 
 if TYPE_CHECKING:
     from pymysqlreplication.row_event import RowsEvent
@@ -43,14 +43,14 @@ class ChangeReader:
     Args:
         settings: The settings of the source.
         log: The log, with what chunks contain already.
+        orders: The orders of keys.
     """
 
-    def __init__(self, settings: CdcSettings, log: Log) -> None:
+    def __init__(self, settings: CdcSettings, log: Log, orders: KeyOrders) -> None:
         self._settings = settings
         self._log = log
         self._late = {
-            name: LateChunks(ranges, KEY_READERS.get(log.tables[name].chunk_type, str.encode))
-            for name, ranges in log.late.items()
+            name: LateChunks(ranges, orders.reader(log.tables[name].chunk_type)) for name, ranges in log.late.items()
         }
 
     def read(self, binlog: Binlog, end: int) -> Iterator[Changes]:
@@ -89,7 +89,7 @@ class ChangeReader:
             return lambda image: not late.contain("", rows.transaction)
         name = table.chunk_column
         text = key_text(next(column for column in rows.event.columns if column.name == name))
-        return lambda image: not late.contain(str(text(image[name])), rows.transaction)
+        return lambda image: not late.contain(key_as_text(text(image[name])), rows.transaction)
 
 
 def _is_alike(found: Changes, rows: LoggedRows) -> bool:

@@ -14,6 +14,7 @@ from firesteel.connectors.cdc.enumerator import POLLING_MS, CaptureEnumerator
 from firesteel.connectors.cdc.errors import ANEW
 from firesteel.connectors.cdc.splits import Chunk, Log, chunk_of, is_log, log_of, newest_chunks
 from firesteel.connectors.mysql_cdc.columns_of_snapshot import quoted
+from firesteel.connectors.mysql_cdc.keys import chunk_type, key_as_text, literal
 from firesteel.connectors.mysql_cdc.server import (
     check_server,
     connect,
@@ -111,7 +112,8 @@ class MySqlCdcEnumerator(CaptureEnumerator):
                     break
                 shape = self._shapes[place]
                 column = chunk_column(self._settings, shape)
-                known = shape.known(column)
+                kind = chunk_type(column) if self._settings.is_parallel else ""
+                known = shape.known((column.name if kind else "", kind))
                 chunk = Chunk(0, shape.name, position, server, column=known.chunk_column, known=known)
             else:
                 chunk = Chunk(0, last.table, position, server, last.end, column=last.column)
@@ -124,14 +126,19 @@ class MySqlCdcEnumerator(CaptureEnumerator):
         if not chunk.column:
             return None
         name, table = quoted(chunk.column), ".".join(map(quoted, chunk.table.split(".", 1)))
-        after = "" if chunk.start is None else f"WHERE {name} >= %s "
-        given = () if chunk.start is None else (chunk.start,)
         rows = max(1, self._settings.chunk_rows)
-        statement = f"SELECT {name} FROM {table} {after}ORDER BY {name} LIMIT 1 OFFSET {rows}"
-        found = query(self._connection, statement, given)
-        if found and str(found[0][0]) == chunk.start:  # so many rows have the same key
-            found = query(self._connection, f"SELECT min({name}) FROM {table} WHERE {name} > %s", given)
-        return None if not found or found[0][0] is None else str(found[0][0])
+        if chunk.start is None:
+            found = query(self._connection, f"SELECT {name} FROM {table} ORDER BY {name} LIMIT 1 OFFSET {rows}")
+        else:
+            start = literal(self._shape(chunk.table).columns[chunk.column].type_name, chunk.start)
+            after = f"FROM {table} WHERE {name} >= {start} ORDER BY {name} LIMIT 1 OFFSET {rows}"
+            found = query(self._connection, f"SELECT {name}, {name} > {start} {after}")
+            if found and not found[0][1]:  # so many rows have the same key
+                found = query(self._connection, f"SELECT min({name}) FROM {table} WHERE {name} > {start}")
+        return None if not found or found[0][0] is None else key_as_text(found[0][0])
+
+    def _shape(self, table: str) -> TableShape:
+        return next(shape for shape in self._tables() if shape.name == table)
 
     # --- the log -----------------------------------------------------------------------------------------------------
 

@@ -60,8 +60,8 @@ class Layouts:
                 f"mysql-cdc: {table} has {len(columns)} columns in the log, and had {len(layout)} where the source "
                 f"began. Schema changes are refused: {ANEW}"
             )
-        for column, (name, character_set, whole_type) in zip(columns, layout, strict=True):
-            _complete(column, name, character_set, whole_type)
+        for column, (name, collation, whole_type) in zip(columns, layout, strict=True):
+            _complete(column, name, collation, whole_type)
 
     def alter(self, table: str) -> None:
         """Compare the layout again, as the log says that a table was altered."""
@@ -77,15 +77,15 @@ class Layouts:
         before, after = ({name: kind for name, _, kind in one} for one in (layout, now))
         names = [name for name in [*before, *after] if before.get(name) != after.get(name)]
         what = schema_change(f"{names[0]!r} of {table}", before.get(names[0]), after.get(names[0])) if names else (
-            f"{table} has its columns in another order, or with other character sets. Schema changes are refused: {ANEW}"
+            f"{table} has its columns in another order, or with other collations. Schema changes are refused: {ANEW}"
         )  # fmt: skip
         raise MySqlCdcError(f"mysql-cdc: {what}")
 
 
-def _complete(column: LogColumn, name: str, character_set: str, whole_type: str) -> None:
+def _complete(column: LogColumn, name: str, collation: str, whole_type: str) -> None:
     column.name = name
     column.unsigned = "unsigned" in whole_type
-    column.character_set_name = character_set or "binary"
+    column.character_set_name = collation.partition("_")[0] or "binary"
     if whole_type.startswith(("enum(", "set(")):
         members = [member.replace("''", "'") for member in _MEMBER.findall(whole_type)]
         column.enum_values, column.set_values = ["", *members], members

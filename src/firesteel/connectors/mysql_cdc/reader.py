@@ -13,9 +13,10 @@ from firesteel.connectors.cdc.splits import Chunk, log_of
 from firesteel.connectors.mysql_cdc.binlog import Binlog, random_server_id
 from firesteel.connectors.mysql_cdc.changes import ChangeReader, batch_of, logged_columns
 from firesteel.connectors.mysql_cdc.columns_of_snapshot import quoted, selected, snapshot_column
+from firesteel.connectors.mysql_cdc.keys import KeyOrders, chunk_type, key_as_text, literal
 from firesteel.connectors.mysql_cdc.server import connect, files_of, pymysql_library, query, snapshot_position
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, MySqlCdcError, names_of
-from firesteel.connectors.mysql_cdc.shapes import KEY_READERS, TableShape, check_columns, table_shape
+from firesteel.connectors.mysql_cdc.shapes import TableShape, check_columns, table_shape
 from firesteel.connectors.mysql_cdc.undo import FormerRow, Undo
 from firesteel.functions.splits import SplitRange
 
@@ -41,6 +42,7 @@ class MySqlCdcReader(CaptureReader):
         self._undo: tuple[int, str, Undo] | None = None
         self._connection: Connection | None = None
         self._shapes: dict[str, TableShape] = {}
+        self._orders = KeyOrders(settings.server)
 
     def captured(self, part: SplitRange) -> Iterator[tuple[str, list[ColumnBatch]]]:
         """Yield the rows of a chunk, or the changes in a range of the log, each with their table.
@@ -70,7 +72,7 @@ class MySqlCdcReader(CaptureReader):
             log = log_of(split_id)
             files = files_of(self._connected())
             binlog = Binlog(self._settings, files, log.tables, start, self._server_id)
-            self._log = split_id, binlog, ChangeReader(self._settings, log)
+            self._log = split_id, binlog, ChangeReader(self._settings, log, self._orders)
         _, binlog, reader = self._log
         for changes in reader.read(binlog, end):
             if changes.kinds:
@@ -93,9 +95,18 @@ class MySqlCdcReader(CaptureReader):
                 if rows:
                     yield from self._batches(chunk, shape, rows)
         query(connection, "COMMIT")
-        restored = [row for key_values, row in undo.rows(chunk.table) if _is_in(chunk, shape, key_values)]
+        restored = [row for key_values, row in undo.rows(chunk.table) if self._is_in(chunk, shape, key_values)]
         if restored:
             yield [self._restored(chunk, restored)]
+
+    def _is_in(self, chunk: Chunk, shape: TableShape, key: Sequence[object]) -> bool:
+        """Return whether a key is one of a chunk."""
+        if not chunk.column:
+            return True
+        read = self._orders.reader(chunk_type(shape.columns[chunk.column]))
+        value = read(key_as_text(key[list(shape.primary_key).index(chunk.column)]))
+        start, end = chunk.start, chunk.end
+        return (start is None or read(start) <= value) and (end is None or value < read(end))
 
     def _begin(self, connection: Connection, position: int) -> int:
         """Begin a transaction that sees all changes before a position; return one up to which it may see more."""
@@ -124,10 +135,11 @@ class MySqlCdcReader(CaptureReader):
         columns = [selected(shape.columns[column.name]) for column in self.settings_of(chunk.table).columns]
         columns += [quoted(name) for name in shape.primary_key]
         conditions, name = [], quoted(chunk.column)
+        kind = shape.columns[chunk.column].type_name if chunk.column else ""
         if chunk.start is not None:
-            conditions.append(f"{name} >= {_literal(chunk.start)}")
+            conditions.append(f"{name} >= {literal(kind, chunk.start)}")
         if chunk.end is not None:
-            conditions.append(f"{name} < {_literal(chunk.end)}")
+            conditions.append(f"{name} < {literal(kind, chunk.end)}")
         table = ".".join(map(quoted, chunk.table.split(".", 1)))
         return f"SELECT {', '.join(columns)} FROM {table}" + (
             f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -176,6 +188,7 @@ class MySqlCdcReader(CaptureReader):
         log, undo, connection = self._log, self._undo, self._connection
         self._log = self._undo = self._connection = None
         self._shapes = {}
+        self._orders.close()
         if log is not None:
             log[1].close()
         if undo is not None:
@@ -194,18 +207,3 @@ def _server_id(settings: CdcSettings, subtask: int) -> int:
             "subtask needs its own"
         )
     return first + subtask
-
-
-def _is_in(chunk: Chunk, shape: TableShape, key: Sequence[object]) -> bool:
-    """Return whether a key is one of a chunk."""
-    if not chunk.column:
-        return True
-    read = KEY_READERS[shape.columns[chunk.column].type_name]
-    value = read(str(key[list(shape.primary_key).index(chunk.column)]))
-    start, end = chunk.start, chunk.end
-    return (start is None or read(start) <= value) and (end is None or value < read(end))
-
-
-def _literal(key: str) -> str:
-    """Return a key, which is a number or a date, as it stands in a statement."""
-    return f"'{key}'" if "-" in key[1:] else key

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from firesteel.columns import column_types as t
-from firesteel.connectors.cdc.splits import KeyReader, KnownTable
+from firesteel.connectors.cdc.splits import KnownTable
 from firesteel.connectors.mysql_cdc.server import query
 from firesteel.connectors.mysql_cdc.settings import CdcSettings, MySqlCdcError
 
@@ -23,7 +22,7 @@ AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_sche
 _COLUMNS = """
 SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, coalesce(CHARACTER_OCTET_LENGTH, 0), coalesce(NUMERIC_PRECISION, 0),
        coalesce(NUMERIC_SCALE, 0), coalesce(DATETIME_PRECISION, 0), EXTRA, IS_NULLABLE,
-       coalesce(CHARACTER_SET_NAME, '')
+       coalesce(COLLATION_NAME, '')
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION
 """
 _KEY = """
@@ -67,15 +66,11 @@ _ALLOWED: Mapping[str, tuple[type[t.DataType], ...]] = {
 }
 """The types of columns that a type of MySQL can be read as; any other, such as `geometry` and `uuid`, as none."""
 
-KEY_READERS: Mapping[str, KeyReader] = {
-    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), int),
-    "decimal": Decimal,
-    "date": str.encode,
-}
-"""Types by whose values a table is divided into chunks: how their order is found out here."""
-
 _KEY_TYPES = frozenset(
-    {*KEY_READERS, "char", "varchar", "binary", "varbinary", "datetime", "timestamp", "enum", "year"}
+    {
+        *("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "date"),
+        *("char", "varchar", "binary", "varbinary", "datetime", "timestamp", "enum", "year"),
+    }
 )
 
 
@@ -84,7 +79,7 @@ class ColumnShape:
     """A column: its type by name, the whole type, what of it must not change, whether it is NOT NULL, and digits.
 
     Attributes:
-        character_set: Of texts; empty for others.
+        collation: Of texts; empty for others.
         digits: Digits in all and after the point of DECIMAL; of a second of times, and bits of BIT.
     """
 
@@ -94,7 +89,7 @@ class ColumnShape:
     signature: str
     is_required: bool
     digits: tuple[int, int]
-    character_set: str
+    collation: str
 
     @property
     def allowed(self) -> tuple[type[t.DataType], ...]:
@@ -126,19 +121,18 @@ class TableShape:
 
     @property
     def layout(self) -> list[tuple[str, str, str]]:
-        """Name, character set and type of the columns in their order."""
-        return [(column.name, column.character_set, column.whole_type) for column in self.columns.values()]
+        """Name, collation and type of the columns in their order."""
+        return [(column.name, column.collation, column.whole_type) for column in self.columns.values()]
 
-    def known(self, chunk: ColumnShape | None = None, *, begins_now: bool = True) -> KnownTable:
+    def known(self, chunk: tuple[str, str] = ("", ""), *, begins_now: bool = True) -> KnownTable:
         """Return what is kept of the table.
 
         Args:
-            chunk: The column that divides it into chunks.
+            chunk: The column that divides it into chunks, and its type as of `chunk_type`.
             begins_now: Whether it was like this where the log is read from.
         """
         signatures = {name: column.signature for name, column in self.columns.items()}
-        key = ("", "") if chunk is None else (chunk.name, chunk.type_name)
-        return KnownTable(signatures, list(self.primary_key), *key, self.layout if begins_now else ())
+        return KnownTable(signatures, list(self.primary_key), *chunk, self.layout if begins_now else ())
 
 
 def captured_tables(connection: Connection, settings: CdcSettings) -> list[TableShape]:
@@ -167,7 +161,7 @@ def table_shape(connection: Connection, database: str, name: str) -> TableShape:
 
 
 def _column(row: Sequence[object]) -> ColumnShape:
-    name, type_name, whole, extra, nullable, character_set = (str(row[place]) for place in (0, 1, 2, 7, 8, 9))
+    name, type_name, whole, extra, nullable, collation = (str(row[place]) for place in (0, 1, 2, 7, 8, 9))
     size, precision, scale, fraction = (int(str(row[place])) for place in range(3, 7))
     if type_name in ("geometrycollection", "geomcollection"):
         type_name = "geometry"
@@ -183,7 +177,7 @@ def _column(row: Sequence[object]) -> ColumnShape:
     if "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper():
         signature = GENERATED
     digits = (precision or fraction, scale)
-    return ColumnShape(name, type_name, whole, signature, nullable == "NO", digits, character_set)
+    return ColumnShape(name, type_name, whole, signature, nullable == "NO", digits, collation)
 
 
 def check_columns(settings: CdcSettings, shape: TableShape) -> None:
@@ -212,8 +206,8 @@ def _readable_types(column: ColumnShape) -> str:
     return " or ".join(names.get(one, one.__name__.removesuffix("Type").upper()) for one in found) or "no type"
 
 
-def chunk_column(settings: CdcSettings, shape: TableShape) -> ColumnShape | None:
-    """Return the column by which the snapshot of a table is divided; None for a snapshot in one chunk.
+def chunk_column(settings: CdcSettings, shape: TableShape) -> ColumnShape:
+    """Return the column of the primary key by which the snapshot of a table is divided.
 
     Raises:
         MySqlCdcError: there is no usable key, or the column that is asked for is not of the key.
@@ -236,5 +230,4 @@ def chunk_column(settings: CdcSettings, shape: TableShape) -> ColumnShape | None
             f"mysql-cdc: '{option}' is {name!r}; allowed is a column of the primary key of {shape.name}: "
             f"{', '.join(shape.primary_key)}"
         )
-    column = shape.columns[name]
-    return column if settings.is_parallel and column.type_name in KEY_READERS else None
+    return shape.columns[name]
