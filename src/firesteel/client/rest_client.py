@@ -44,8 +44,7 @@ class RestClusterClient(RestConnection):
 
     def list_jobs(self) -> list[dict[str, Any]]:
         """Return all jobs as in `/jobs/overview`."""
-        jobs: list[dict[str, Any]] = self.get("/jobs/overview")["jobs"]
-        return jobs
+        return list(self.get("/jobs/overview")["jobs"])
 
     def job_status(self, job_id: str) -> str:
         """Return the status of a job."""
