@@ -96,6 +96,16 @@ def test_unsupported_options_are_refused(tmp_path, option, value):
         t_env.execute_sql("INSERT INTO t VALUES (1, 'a')")
 
 
+@pytest.mark.parametrize("name", ["csv", "json", "parquet", "avro", "raw"])
+def test_unknown_options_of_the_format_are_a_warning(tmp_path, caplog, name):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    files = f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = '{name}'"
+    t_env.execute_sql(f"CREATE TABLE t (s STRING) WITH ({files}, '{name}.unknown-here' = '1')")
+    t_env.explain_sql("INSERT INTO t VALUES ('a')")
+    t_env.explain_sql("SELECT * FROM t")
+    assert [record.message for record in caplog.records] == [f"'{name}' has no option unknown-here: it has no effect"]
+
+
 def test_avro_files_go_to_fastavro_and_come_from_it(tmp_path):
     fastavro = pytest.importorskip("fastavro", reason="the extra firesteel[avro] is not installed")
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())

@@ -51,18 +51,19 @@ class Recorded(dict[str, str]):
 def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `Options` keep what records."""
 
-    def init(self: Options, values: Mapping[str, str], owner: str) -> None:
+    def init(self: Options, values: Mapping[str, str], owner: str, *, warns_of_unknown: bool = False) -> None:
         self.values = values if isinstance(values, Recorded) else dict(values)
         self.owner = owner
+        self._warns_of_unknown = warns_of_unknown
 
-    def below(self: Options, prefix: str, owner: str) -> Options:
+    def below(self: Options, prefix: str, owner: str, **how: bool) -> Options:
         values = self.values
         found = (
             values.below(prefix)
             if isinstance(values, Recorded)
             else {key[len(prefix) :]: value for key, value in values.items() if key.startswith(prefix)}
         )
-        return Options(found, owner)
+        return Options(found, owner, **how)
 
     monkeypatch.setattr(Options, "__init__", init)
     monkeypatch.setattr(Options, "below", below)

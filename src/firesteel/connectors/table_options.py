@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from firesteel.common.options.memory_size import parse_bytes
@@ -10,6 +12,7 @@ from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
 
+_logger = logging.getLogger(__name__)
 _COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism")
 _UNSUPPORTED = ("scan.watermark.emit.strategy", "scan.watermark.alignment.group",
                 "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
@@ -22,6 +25,7 @@ class Options:
     Args:
         values: Option and value.
         owner: The connector or format, for messages.
+        warns_of_unknown: Whether unknown options are a warning rather than an error.
 
     Example:
         >>> options = Options({"connector": "squares", "count": "3"}, "squares")
@@ -30,9 +34,10 @@ class Options:
         (3, 10)
     """
 
-    def __init__(self, values: Mapping[str, str], owner: str) -> None:
+    def __init__(self, values: Mapping[str, str], owner: str, *, warns_of_unknown: bool = False) -> None:
         self.values = dict(values)
         self.owner = owner
+        self._warns_of_unknown = warns_of_unknown
 
     def check(self, required: Iterable[str], optional: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
         """Check that no option is missing or unknown.
@@ -56,17 +61,18 @@ class Options:
             raise ValidationException(f"Option '{refused[0]}' is not supported")
         known = {*required, *optional, *_COMMON}
         unknown = [key for key in self.values if key not in known and not key.startswith(prefixes or ("\0",))]
-        if unknown:
+        if unknown and self._warns_of_unknown:
+            _warn(self.owner, " or ".join(sorted(unknown)))
+        elif unknown:
             raise ValidationException(
                 f"Unsupported options found for '{self.owner}'.\n\nUnsupported options:\n\n"
                 f"{chr(10).join(sorted(unknown))}\n\nSupported options:\n\n{chr(10).join(sorted(known))}"
             )
 
-    def below(self, prefix: str, owner: str) -> Options:
+    def below(self, prefix: str, owner: str, *, warns_of_unknown: bool = False) -> Options:
         """Return the options that begin with a prefix, without it."""
-        return Options(
-            {key[len(prefix) :]: value for key, value in self.values.items() if key.startswith(prefix)}, owner
-        )
+        found = {key[len(prefix) :]: value for key, value in self.values.items() if key.startswith(prefix)}
+        return Options(found, owner, warns_of_unknown=warns_of_unknown)
 
     def text(self, key: str, default: str = "") -> str:
         """Return an option as it is."""
@@ -150,3 +156,9 @@ def parallelism_option(options: Mapping[str, str], key: str) -> int | None:
     if number is not None and number < 1:
         raise ValidationException(f"Invalid configured parallelism {number} of option '{key}': it should be positive")
     return number
+
+
+@cache
+def _warn(owner: str, unknown: str) -> None:
+    """Warn once in a process: a format is made several times for a table."""
+    _logger.warning("'%s' has no option %s: it has no effect", owner, unknown)

@@ -86,10 +86,10 @@ class _Files:
         self.options = OPTIONS["filesystem"].read(table.options, "filesystem")
 
     def format_of(self, columns: tuple[Column, ...]) -> Format:
-        """Return the format with some physical columns."""
+        """Return the format with some physical columns; as in Flink its options may be unknown."""
         name = self.options.text("format")
         plain = Columns(tuple(c.name for c in columns), tuple(c.type for c in columns))
-        return make_format(name, plain, self.options.below(f"{name}.", name), "files")
+        return make_format(name, plain, self.options.below(f"{name}.", name, warns_of_unknown=True), "files")
 
     @property
     def stored(self) -> tuple[Column, ...]:
