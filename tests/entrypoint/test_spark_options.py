@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
 
 from firesteel.common.options.option import InvalidOptionError
-from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
+from firesteel.entrypoint.spark_options import check_master, has_executors, spark_master, spark_settings
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,28 @@ def test_a_local_spark_has_more_threads_than_cores(master: str, threads: str, co
 def test_a_master_that_spark_does_not_know_is_refused(master: str) -> None:
     with pytest.raises(InvalidOptionError, match=r"option 'spark.master' is '.*; must be local\[N\]"):
         spark_master({"spark.master": master})
+
+
+@pytest.mark.parametrize(
+    ("master", "variable", "reason"),
+    [
+        ("yarn", "", "needs the environment variable HADOOP_CONF_DIR or YARN_CONF_DIR"),
+        ("yarn", "YARN_CONF_DIR", ""),
+        ("local-cluster[1,1,x]", "", r"must be local-cluster\[EXECUTORS,CORES,MEMORY\]"),
+        ("local-cluster[2, 1, 1024]", "", ""),
+        ("local[2]", "", ""),
+        ("spark://host:7077", "", ""),
+    ],
+)
+def test_masters_that_spark_cannot_start_with_are_refused(
+    monkeypatch: pytest.MonkeyPatch, master: str, variable: str, reason: str
+) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, "/etc/hadoop")
+    with pytest.raises(InvalidOptionError, match=reason) if reason else contextlib.nullcontext():
+        check_master({"spark.master": master})
 
 
 def test_a_local_spark_listens_on_loopback_and_has_its_own_settings() -> None:

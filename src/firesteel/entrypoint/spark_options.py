@@ -26,7 +26,7 @@ from firesteel.runtime.placeholders import check_not_placeholder
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
-__all__ = ["MASTER", "has_executors", "spark_master", "spark_settings"]
+__all__ = ["MASTER", "check_master", "has_executors", "spark_master", "spark_settings"]
 
 MASTER = "spark.master"
 _AUTHENTICATE = "spark.authenticate"
@@ -35,6 +35,8 @@ _LOOPBACK = "127.0.0.1"
 _DRIVER_ADDRESSES = (JOBMANAGER_RPC_ADDRESS.key, JOBMANAGER_BIND_HOST.key, "spark.driver.host", BIND_ADDRESS)
 _LOCAL = re.compile(r"local(\[\s*(?P<cores>\*|[1-9][0-9]*)\s*(,\s*(?P<failures>[0-9]+)\s*)?\])?")
 _YARN, _OTHERS = "yarn", ("spark://", "k8s://", "local-cluster[")
+_YARN_VARIABLES = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+\s*\]")
 _THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
 _HEAP_SHARE = 4
@@ -59,6 +61,22 @@ def spark_master(configuration: Mapping[str, str]) -> str:
         return configuration[MASTER]
     # A maximum of more than 1 task failure makes Spark's local mode retry tasks.
     return f"local[{_cores(local) * _THREADS_PER_CORE},{local['failures'] or 4}]"
+
+
+def check_master(configuration: Mapping[str, str]) -> None:
+    """Check what Spark's Java would need for its master, and otherwise end without.
+
+    Raises:
+        InvalidOptionError: it is missing.
+    """
+    master = spark_master(configuration)
+    if master == _YARN and not os.environ.keys() & _YARN_VARIABLES:
+        needed = " or ".join(sorted(_YARN_VARIABLES))
+        raise InvalidOptionError(f"option {MASTER!r} is {master!r}, which needs the environment variable {needed}")
+    if master.startswith("local-cluster") and _LOCAL_CLUSTER.fullmatch(master) is None:
+        raise InvalidOptionError(
+            f"option {MASTER!r} is {master!r}; must be local-cluster[EXECUTORS,CORES,MEMORY], with the memory in MiB"
+        )
 
 
 def has_executors(configuration: Mapping[str, str]) -> bool:

@@ -10,7 +10,7 @@ from functools import cache
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.entrypoint.class_archive_training import start_making_archive
-from firesteel.entrypoint.spark_options import MASTER, has_executors, spark_master, spark_settings
+from firesteel.entrypoint.spark_options import MASTER, check_master, has_executors, spark_master, spark_settings
 from firesteel.spark.gateway import SparkGateway
 from firesteel.spark.java import Java
 
@@ -58,6 +58,7 @@ def _difference(gateway: SparkGateway, configuration: Mapping[str, str]) -> str:
 
 def _started(configuration: Mapping[str, str]) -> SparkGateway:
     if not _gateways:
+        check_master(configuration)
         temporary = temporary_directory(configuration)
         _gateways.append(SparkGateway(spark_master(configuration), spark_settings(configuration), temporary=temporary))
         _close_at_exit()

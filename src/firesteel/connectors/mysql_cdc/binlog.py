@@ -6,6 +6,7 @@ what of the log cannot be read as rows, which is refused.
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,6 +90,7 @@ def open_stream(settings: CdcSettings, server_id: int, **more: object) -> BinLog
     pymysql_library()
     from pymysqlreplication import BinLogStreamReader
 
+    logging.getLogger("pymysqlreplication").setLevel(logging.ERROR)  # It asks for names of columns in the log.
     # What is read is there already, and later the server says that it is alive.
     wait = {"read_timeout": max(_MIN_WAIT_S, 3 * settings.heartbeat_s)} if settings.heartbeat_s else {}
     return BinLogStreamReader(
