@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from firesteel.common import Instant, Types
+from firesteel.datastream.connectors.spark import SparkSink
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.table.errors import ValidationException
-from firesteel.testing import Fault
+from firesteel.testing import Fault, run_local
 from tests.table.environments import environment
 from tests.table.local_runs import create, environments, insert, read
 
@@ -83,8 +85,6 @@ def test_rows_are_appended_at_each_checkpoint(spark: SparkSession, tmp_path: Pat
 
 
 def _row_type() -> Any:
-    from firesteel.common import Types
-
     return Types.ROW_NAMED(["id", "part"], [Types.INT(), Types.STRING()])
 
 
@@ -106,3 +106,36 @@ def test_bad_tables_and_changes_are_refused(spark: SparkSession, tmp_path: Path)
     t_env.execute_sql(table("parquet", tmp_path / "out", "id INT, n BIGINT NOT NULL"))
     with pytest.raises(Exception, match="doesn't support consuming update"):
         t_env.explain_sql("INSERT INTO t SELECT id, COUNT(*) FROM (VALUES (1)) AS v (id) GROUP BY id")
+
+
+def test_a_stream_is_appended_at_each_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    env, _ = environments()
+    kind = Types.ROW_NAMED(["id", "part", "at"], [Types.INT(), Types.STRING(), Types.INSTANT()])
+    stream = env.from_collection([(n, f"p{n % 2}", Instant.of_epoch_milli(n)) for n in range(6)], kind)
+    target = SparkSink("orc", str(tmp_path / "out"), partition_by=["part"], staging_path=str(tmp_path / "staged"))
+    stream.sink_to(target)
+    run_local(env, batch_elements=2, faults=[Fault(1, 0, 0)])
+    found = spark.read.orc(str(tmp_path / "out")).orderBy("id").collect()
+    assert [(row["id"], row["part"], row["at"].microsecond) for row in found] == [
+        (n, f"p{n % 2}", 1000 * n) for n in range(6)
+    ]
+    assert list((tmp_path / "staged").rglob("*.parquet")) == []
+
+
+def test_streams_that_spark_cannot_write_are_refused() -> None:
+    env, _ = environments()
+    numbers = env.from_collection([1], Types.INT())
+    with pytest.raises(TypeError, match="make rows of them"):
+        numbers.sink_to(SparkSink("orc", "out"))
+    pairs = numbers.map(lambda n: (n, n), Types.TUPLE([Types.INT(), Types.INT()]))
+    with pytest.raises(ValueError, match="no column 'x' to partition by, but f0, f1"):
+        pairs.sink_to(SparkSink("orc", "out", partition_by=["x"]))
+    with pytest.raises(ValueError, match="column 'a' has the type TIME"):
+        env.from_collection([], Types.ROW_NAMED(["a"], [Types.SQL_TIME()])).sink_to(SparkSink("orc", "out"))
+    env.get_configuration().set_string("spark.master", "spark://host:7077")
+    with pytest.raises(ValueError, match="set staging_path to a directory that they share"):
+        pairs.sink_to(SparkSink("orc", "out"))
+    sink = SparkSink("orc", "out", staging_path="/mnt/staged")
+    pairs.sink_to(sink)
+    with pytest.raises(ValueError, match="a SparkSink writes one stream"):
+        pairs.sink_to(sink)

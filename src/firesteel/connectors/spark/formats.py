@@ -13,7 +13,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, make_format
 from firesteel.connectors.option_table import OptionTable
-from firesteel.connectors.spark.sink import SparkSink, SparkTarget
+from firesteel.connectors.spark.sink import SparkTarget, StagedSparkSink
 from firesteel.connectors.spark.spark_types import bare, sql_type
 from firesteel.connectors.spark.staging import StagedRead, staged_rows, staging_root
 from firesteel.connectors.table_connector import (
@@ -123,4 +123,4 @@ class SparkFormatSink(_FormatTable):
         stored = Columns(tuple(c.name for c in columns), tuple(c.type for c in columns))
         parquet = make_format("parquet", stored, Options({}, "parquet"), "files")
         directory = staging_root(self._options, self._configuration)
-        return stream.sink_to(SparkSink(self._target, parquet, directory)).name(name)
+        return stream.sink_to(StagedSparkSink(self._target, parquet, directory)).name(name)

@@ -34,7 +34,7 @@ class SparkTarget:
     session: Mapping[str, str] = field(repr=False)
 
 
-class SparkSink(Sink[ColumnBatch]):
+class StagedSparkSink(Sink[ColumnBatch]):
     """Writes column batches to a target of Spark, at-least-once.
 
     Args:
@@ -61,7 +61,7 @@ class SparkSink(Sink[ColumnBatch]):
 class SparkWriter(SinkWriter[ColumnBatch]):
     """Writes the rows of each batch to a Parquet file."""
 
-    def __init__(self, sink: SparkSink, context: WriterInitContext) -> None:
+    def __init__(self, sink: StagedSparkSink, context: WriterInitContext) -> None:
         self._sink = sink
         self._files = Files(context.configuration)
         self._batches: list[ColumnBatch] = []
