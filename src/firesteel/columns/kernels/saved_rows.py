@@ -50,6 +50,11 @@ class SavedRows:
             self._log.append(rows, key_groups(rows, self._keys, self._max_parallelism))
             self._length += rows.length
 
+    def clear(self) -> None:
+        """Remove all rows."""
+        self._log.remove()
+        self._length = 0
+
     def save(self, added: Iterable[ColumnBatch], left: int, all_rows: Callable[[], Iterable[ColumnBatch]]) -> bool:
         """Add rows, or write the log anew; return whether it was written anew.
 
@@ -60,8 +65,8 @@ class SavedRows:
         """
         is_new = self.is_outdated or self._length > 2 * left + LEAST
         if is_new:
-            self._log.remove()
-            self._length, self.is_outdated = 0, False
+            self.clear()
+            self.is_outdated = False
             added = all_rows()
         for rows in added:
             self.add(rows)
