@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext, StateTable
@@ -67,10 +67,15 @@ class SavedRows:
         if is_new:
             self.clear()
             self.is_outdated = False
-            added = all_rows()
-        for rows in added:
+        for rows in all_rows() if is_new else _together(added):
             self.add(rows)
         return is_new
+
+
+def _together(parts: Iterable[ColumnBatch]) -> list[ColumnBatch]:
+    """Return parts as one, of which each key group gets one segment."""
+    rows = [part for part in parts if part.length]
+    return [concat(rows)] if rows else []
 
 
 def latest(ids: Array, groups: Array) -> Array:
