@@ -174,6 +174,14 @@ class LiveRows:
         """Return whether rows have a time to live."""
         return self._ttl_ms > 0
 
+    def expiry_ms(self) -> int:
+        """Return when rows expire that come now."""
+        return self._now_ms() + self._ttl_ms
+
+    def last_expiry_ms(self, numbers: Array) -> int:
+        """Return when the last one of some rows expires, 0 for none."""
+        return int(self._store.values["written"][numbers].max()) + self._ttl_ms if len(numbers) else 0
+
     @property
     def is_empty(self) -> bool:
         """Return whether there are no rows."""
