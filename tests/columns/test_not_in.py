@@ -21,6 +21,7 @@ from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.rexes import call, column
 from tests.columns.spilling import FixedSpill
+from tests.seeds import seeds
 
 INT = parse_type("INT")
 TYPES = (INT, INT)
@@ -77,7 +78,7 @@ def expected(kind: str, null_aware: bool, sides: tuple[Counter[Any], Counter[Any
 
 
 @pytest.mark.parametrize(("kind", "null_aware"), [("SEMI", False), ("ANTI", False), ("ANTI", True), ("SEMI", True)])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(4, 10))
 @pytest.mark.parametrize("by_key", [True, False])
 @pytest.mark.parametrize("at_once", [1, 5])
 def test_semi_joins_of_changes(seed: int, kind: str, null_aware: bool, by_key: bool, at_once: int) -> None:
@@ -110,6 +111,35 @@ def test_a_null_that_expires_shows_the_left_rows_again() -> None:
     run.now = 1120
     run.give(0, INSERT, (2, 8))
     assert +run.shown == Counter({(1, 7): 1, (2, 8): 1})
+
+
+@pytest.mark.parametrize("seed", seeds(4, 20))
+@pytest.mark.parametrize("kind", ["SEMI", "ANTI"])
+def test_rows_are_counted_again_where_some_may_have_expired(kind: str, seed: int) -> None:
+    chance, run, counts_always = random.Random(seed), Run(kind, True, ttl_ms=100), Run(kind, True, ttl_ms=100)
+    counts_always.kernel._algorithm._may_have_expired = lambda index, batch: True
+    right: list[Any] = []
+    for _ in range(60):
+        run.now = counts_always.now = run.now + chance.choice([0, 10, 60, 120])
+        side = chance.randrange(2)
+        changes = [((chance.randrange(99), chance.choice([None, 1, 2])), INSERT) for _ in range(chance.randrange(1, 4))]
+        if side and right and chance.random() < 0.4:
+            changes = [(right.pop(chance.randrange(len(right))), DELETE), *changes[: chance.randrange(2)]]
+        right += [row for row, sign in changes if side and sign == INSERT]
+        for one in (run, counts_always):
+            one.change(side, changes)
+        assert run.shown == counts_always.shown
+
+
+def test_rows_that_only_come_are_not_counted_with_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, counted = Run("ANTI", True, ttl_ms=100), []
+    monkeypatch.setattr(run.kernel._algorithm, "_count_right", lambda: counted.append(run.now))
+    for number in range(20):
+        run.now += 10
+        run.give(1, INSERT, (number, number))
+    assert counted == []
+    run.give(1, DELETE, (19, 19))
+    assert counted == [run.now]
 
 
 def test_a_right_row_looks_at_the_left_rows_of_its_key_alone() -> None:

@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.updating_semi_joins import UpdatingSemiJoin, UpdatingSemiJoinByKey
-from firesteel.columns.rows import signs_of
+from firesteel.columns.rows import are_retractions, signs_of
 
 
 class _Right(NamedTuple):
@@ -42,17 +42,28 @@ class NotIn(UpdatingSemiJoin):
         self._looks_at_all = False
 
     def _count_right(self) -> None:
-        self._nulls = self._rows = 0
-        for rows, _ in self._sides[1].parts():
+        self._nulls = self._rows = self._nulls_until_ms = self._rows_until_ms = 0
+        for rows, numbers in self._sides[1].parts():
+            is_null = self._matcher.has_null_key(1, rows)
             self._rows += rows.length
-            self._nulls += int(self._matcher.has_null_key(1, rows).sum())
+            self._nulls += int(is_null.sum())
+            if self._sides[1].expires:
+                self._rows_until_ms = max(self._rows_until_ms, self._sides[1].last_expiry_ms(numbers))
+                self._nulls_until_ms = max(self._nulls_until_ms, self._sides[1].last_expiry_ms(numbers[is_null]))
+
+    def _may_have_expired(self, index: int, batch: ColumnBatch) -> bool:
+        """Return whether the counts, which may have rows that have expired, may not tell whether there are any."""
+        now_ms = self.context.now_ms()
+        is_retracted = index == 1 and batch.kinds is not None and bool(are_retractions(batch.kinds).any())
+        last_rows, last_nulls = self._rows_until_ms <= now_ms, self._nulls_until_ms <= now_ms
+        return is_retracted or (self._rows > 0 and last_rows) or (self._nulls > 0 and last_nulls)
 
     def _present(self) -> _Right:
         return _Right(self._nulls > 0, self._rows > 0)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Join the rows of a batch with those of the other side."""
-        if self._sides[1].expires:
+        if self._sides[1].expires and self._may_have_expired(index, batch):
             self._count_right()
             if self._right != self._present():
                 self._turn_all(self._right, self._left_rows())
@@ -70,6 +81,9 @@ class NotIn(UpdatingSemiJoin):
         nulls, rows = self._nulls + np.cumsum(steps * is_null), self._rows + np.cumsum(steps)
         known = 2 * (nulls > 0) + (rows > 0)
         changing = np.flatnonzero(np.diff(known, prepend=2 * self._right.has_null + self._right.has_rows))
+        if self._sides[1].expires:
+            self._rows_until_ms = self._sides[1].expiry_ms() if (steps > 0).any() else self._rows_until_ms
+            self._nulls_until_ms = self._sides[1].expiry_ms() if (steps * is_null > 0).any() else self._nulls_until_ms
         cuts = np.unique([0, *changing, *(changing + 1), batch.length]).tolist()
         for start, stop in pairwise(cuts):
             self._nulls, self._rows = int(nulls[stop - 1]), int(rows[stop - 1])
