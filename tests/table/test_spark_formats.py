@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from firesteel.client.spark_tables import SparkTableError
 from firesteel.common import Instant, Types
+from firesteel.connectors.spark.sink import SparkCommitter, SparkTarget
 from firesteel.datastream.connectors.spark import SparkSink
 from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.functions.connector_base import CommitRequest
 from firesteel.table.errors import ValidationException
 from firesteel.testing import Fault, run_local
 from tests.table.environments import environment
@@ -139,3 +142,13 @@ def test_streams_that_spark_cannot_write_are_refused() -> None:
     pairs.sink_to(sink)
     with pytest.raises(ValueError, match="a SparkSink writes one stream"):
         pairs.sink_to(sink)
+
+
+def test_files_on_the_disk_of_another_host_are_an_error(tmp_path: Path) -> None:
+    committer = SparkCommitter(SparkTarget("parquet", None, {}, (), False, {}))
+    request = CommitRequest("job", "sink", 0, 0, [str(tmp_path / "staged" / "a-1.parquet")])
+    with pytest.raises(SparkTableError, match=r"'staging\.path'"):
+        committer.commit([request])
+    (tmp_path / "staged").mkdir()
+    (tmp_path / "staged" / "a.writer").touch()
+    committer.commit([request])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import Files, join
@@ -58,11 +59,18 @@ class StagedSparkSink(Sink[ColumnBatch]):
         return SparkCommitter(self._target)
 
 
+_WRITER = ".writer"
+
+
 class SparkWriter(SinkWriter[ColumnBatch]):
-    """Writes the rows of each batch to a Parquet file."""
+    """Writes the rows of each batch to a Parquet file.
+
+    Beside its files is an empty one, by which the committer sees that it has the same directory.
+    """
 
     def __init__(self, sink: StagedSparkSink, context: WriterInitContext) -> None:
         self._sink = sink
+        self._name: str | None = None
         self._files = Files(context.configuration)
         self._batches: list[ColumnBatch] = []
         self._written: list[str] = []
@@ -76,14 +84,24 @@ class SparkWriter(SinkWriter[ColumnBatch]):
         """Write the rows to a file."""
         if not self._batches:
             return
-        path = join(self._sink.directory, f"{uuid.uuid4().hex}.parquet")
+        if self._name is None:
+            self._name = uuid.uuid4().hex
+            self._write(f"{self._name}{_WRITER}", lambda file: None)
+        path = self._write(
+            f"{self._name}-{uuid.uuid4().hex}.parquet",
+            lambda file: self._sink.parquet.write_file(file, self._batches),
+        )
+        self._batches = []
+        self._written.append(path)
+
+    def _write(self, name: str, write: Callable[[IO[bytes]], None]) -> str:
+        path = join(self._sink.directory, name)
         target = self._files.path(path)
         if isinstance(target, Path):
             target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
-            self._sink.parquet.write_file(file, self._batches)
-        self._batches = []
-        self._written.append(path)
+            write(file)
+        return path
 
     def prepare_commit(self) -> Sequence[list[str]]:
         """Return the files of the batch."""
@@ -94,7 +112,8 @@ class SparkWriter(SinkWriter[ColumnBatch]):
 class SparkCommitter(Committer):
     """Lets Spark append staged files to a target, and removes them then.
 
-    Files that are gone have been written before. So rows are written twice only if the process dies between the two.
+    Files that are gone have been written before, if their writer's mark is there. So rows are written twice only if
+    the process dies between the two.
 
     Args:
         target: The target.
@@ -112,14 +131,30 @@ class SparkCommitter(Committer):
         """Write the rows of all subtasks.
 
         Raises:
-            SparkTableError: Spark failed.
+            SparkTableError: Spark failed, or this process does not see the directory of a slot.
         """
         from firesteel.client.spark_formats import write_target
 
         files = Files(self._configuration)
-        paths = [path for request in requests for path in request.committable if files.path(path).exists()]
+        staged = [path for request in requests for path in request.committable]
+        paths = [path for path in staged if files.path(path).exists()]
+        for path in set(staged) - set(paths):
+            _check_shared(files, path)
         if not paths:
             return
         write_target(self._target, paths, self._configuration)
         for path in paths:
             files.path(path).unlink()
+
+
+def _check_shared(files: Files, path: str) -> None:
+    """Raise an error if a file is not gone but was never here."""
+    from firesteel.client.spark_tables import SparkTableError
+
+    directory, _, name = path.rpartition("/")
+    writer, _, _ = name.rpartition("-")
+    if writer and not files.path(join(directory, f"{writer}{_WRITER}")).exists():
+        raise SparkTableError(
+            f"the staged file {path} of a slot is not where the JobManager looks for it: set 'staging.path' to a "
+            "directory that both share, such as s3://bucket/staging"
+        )
