@@ -201,7 +201,8 @@ STORES: dict[str, Callable[[Sources], Store]] = {
 
 
 QUICK = ("filesystem parquet", "filesystem csv by date", "jdbc postgresql", "jdbc sqlite", "iceberg", "mongodb")
-LOOKED_UP = ("jdbc sqlite", "jdbc postgresql", "jdbc mysql", "mongodb")
+LOOKED_UP = ("jdbc sqlite", "jdbc postgresql", "mongodb")
+"""Not `jdbc mysql`, whose collation finds more texts equal, as in Flink."""
 NAMES = tuple(STORES) if EVERYTHING else QUICK
 
 
@@ -263,15 +264,12 @@ def test_a_scan_that_is_asked_for_less_leaves_out_no_row_of_a_query(name: str, s
     kinds = made.kinds
     made.prepare(kinds)
     store(ZONE, made.statement(kinds), typed_rows(choose, made, 40))
-    query = " UNION ALL ".join(
-        [
-            *(f"SELECT '{kind}', n, CAST({column_of(kind)} AS STRING) FROM t" for kind in kinds),
-            *conditions(choose, made, 300 if EVERYTHING else 30),
-        ]
-    )
-    fewer = results(ZONE, query, made)
-    with planned(pushes=False):
-        assert different(fewer, results(ZONE, query, made)) == []
+    projections = [f"SELECT '{kind}', n, CAST({column_of(kind)} AS STRING) FROM t" for kind in kinds]
+    for _ in range(10 if EVERYTHING else 1):
+        query = " UNION ALL ".join([*projections, *conditions(choose, made, 30)])
+        fewer = results(ZONE, query, made)
+        with planned(pushes=False):
+            assert different(fewer, results(ZONE, query, made)) == []
 
 
 def conditions(choose: random.Random, made: Store, count: int) -> Iterator[str]:

@@ -110,7 +110,8 @@ class Planner:
         """Return the DataStream whose batches `collect` returns."""
         plan = self.optimized([node])[0]
         translator = self._translator(decide_lateness([plan]))
-        return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
+        with refused_if_too_deep():
+            return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
 
     def insert(self, inserts: Sequence[Insert], job_name: str | None) -> JobClient:
         """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
@@ -122,8 +123,9 @@ class Planner:
         """Add inserts to the program of the execution environment."""
         plans = self.optimized([node for node, _, _, _ in inserts])
         translator = self._translator(decide_lateness(plans))
-        for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink)
+        with refused_if_too_deep():
+            for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
+                add_sink(translator, plan, table, sink)
 
     @contextmanager
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
