@@ -12,6 +12,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
+from firesteel.common.options.python_options import PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS
 from firesteel.common.options.table_options import (
     TABLE_BROADCAST_THRESHOLD,
     TABLE_JOIN_REORDER,
@@ -210,7 +211,10 @@ class Planner:
 
     def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        settings = QuerySettings(self._config.get_local_timezone(), time.time_ns() // 1000)
+        rows = (self._config.get_configuration().get(one) for one in (PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS))
+        settings = QuerySettings(
+            self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)
+        )
         return Translator(self._environment, self._is_streaming, settings, self._config, late)
 
 
