@@ -166,7 +166,8 @@ SQL_TYPES = {
     "postgresql": {"TINYINT": "SMALLINT", "STRING": "TEXT", "DOUBLE": "DOUBLE PRECISION", "FLOAT": "REAL",
                    "BYTES": "BYTEA", "BINARY(2)": "BYTEA",
                    **{f"TIMESTAMP_LTZ({digits})": f"TIMESTAMPTZ({digits})" for digits in (0, 3, 6)}},
-    "mysql": {"CHAR(3)": "VARCHAR(3)", "STRING": "TEXT", "BYTES": "BLOB", "TIMESTAMP(0)": "DATETIME", "TIMESTAMP(3)": "DATETIME(3)",
+    "mysql": {"CHAR(3)": "VARCHAR(3)",
+              "STRING": "TEXT", "BYTES": "BLOB", "TIMESTAMP(0)": "DATETIME", "TIMESTAMP(3)": "DATETIME(3)",
               "TIMESTAMP(6)": "DATETIME(6)",
               **{f"TIMESTAMP_LTZ({digits})": f"DATETIME({digits})" for digits in (0, 3, 6)}},
 }  # fmt: skip

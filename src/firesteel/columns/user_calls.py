@@ -67,14 +67,12 @@ class UserFunctionNode:
         most = self._context.pandas_rows or length
         starts = range(0, length, most or 1)
         parts = [
-            as_array(
-                self._pandas_of([column.slice(start, most) for column in columns], min(most, length - start)), most
-            )
+            self._pandas_call([column.slice(start, most) for column in columns], min(most, length - start))
             for start in starts
         ]
         return pa.concat_arrays(parts) if parts else pa.array([], arrow_type(self._type))
 
-    def _pandas_of(self, columns: list[pa.Array], length: int) -> Column:
+    def _pandas_call(self, columns: list[pa.Array], length: int) -> pa.Array:
         result = self._function.eval(*map(self._argument, columns, self._types))
         self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
