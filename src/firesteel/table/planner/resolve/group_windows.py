@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.columns.rex import InputRef, Rex
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
@@ -24,7 +25,9 @@ def group_window_of(call: Apply, time: Rex, is_streaming: bool) -> rel.Window:
         ValidationException: the column is none.
     """
     kind = str(call.function).upper()
-    if not isinstance(time, InputRef) or (is_streaming and not is_time(time.type)):
+    if not isinstance(time, InputRef) or not (
+        is_time(time.type) if is_streaming else isinstance(time.type, TIMESTAMPS)
+    ):
         raise ValidationException(
             f"SQL validation failed. {where(call.position)}Window aggregate can only be defined over a time "
             f"attribute column, but {type_text(time.type)} encountered."
