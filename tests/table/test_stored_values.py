@@ -200,7 +200,8 @@ STORES: dict[str, Callable[[Sources], Store]] = {
 }
 
 
-QUICK = ("filesystem parquet", "filesystem csv by date", "jdbc postgresql", "jdbc sqlite", "iceberg", "mongodb")
+QUICK = ("filesystem parquet", "filesystem csv by date", "jdbc sqlite", "mongodb")
+"""The stores without FIRESTEEL_ALL_RECORDINGS; looked up are rows by each eighth type."""
 LOOKED_UP = ("jdbc sqlite", "jdbc postgresql", "mongodb")
 """Not `jdbc mysql`, whose collation finds more texts equal, as in Flink."""
 NAMES = tuple(STORES) if EVERYTHING else QUICK
@@ -266,7 +267,7 @@ def test_a_scan_that_is_asked_for_less_leaves_out_no_row_of_a_query(name: str, s
     store(ZONE, made.statement(kinds), typed_rows(choose, made, 40))
     projections = [f"SELECT '{kind}', n, CAST({column_of(kind)} AS STRING) FROM t" for kind in kinds]
     for _ in range(10 if EVERYTHING else 1):
-        query = " UNION ALL ".join([*projections, *conditions(choose, made, 30)])
+        query = " UNION ALL ".join([*projections, *conditions(choose, made, 30 if EVERYTHING else 10)])
         fewer = results(ZONE, query, made)
         with planned(pushes=False):
             assert different(fewer, results(ZONE, query, made)) == []
@@ -290,18 +291,17 @@ def test_a_lookup_finds_the_rows_that_a_join_finds(name: str, sources: Sources) 
     rows = typed_rows(random.Random(3), made, 24)
     store(ZONE, made.statement(made.kinds), rows)
     view = f"WITH v (n, {', '.join(map(column_of, made.kinds))}) AS ({rows})"
-    looked_up = join(made, "(SELECT *, PROCTIME() AS p FROM v) AS k JOIN t FOR SYSTEM_TIME AS OF k.p AS r")
-    joined = results(ZONE, view + join(made, "v AS k JOIN v AS r"))
+    kinds = made.kinds if EVERYTHING else made.kinds[::8]
+    looked_up = join(kinds, "(SELECT *, PROCTIME() AS p FROM v) AS k JOIN t FOR SYSTEM_TIME AS OF k.p AS r")
+    joined = results(ZONE, view + join(kinds, "v AS k JOIN v AS r"))
     assert different(results(ZONE, view + looked_up, made), joined) == []
-    assert {row[0] for row in joined} == {*made.kinds}
+    assert {row[0] for row in joined} == {*kinds}
 
 
-def join(made: Store, tables: str) -> str:
+def join(kinds: tuple[str, ...], tables: str) -> str:
     """Return a query of the pairs of rows that are equal in the column of a type, for each type."""
-    columns = map(column_of, made.kinds)
     return " UNION ALL ".join(
-        f"SELECT '{kind}', k.n, r.n FROM {tables} ON k.{column} = r.{column}"
-        for kind, column in zip(made.kinds, columns, strict=True)
+        f"SELECT '{kind}', k.n, r.n FROM {tables} ON k.{column_of(kind)} = r.{column_of(kind)}" for kind in kinds
     )
 
 
