@@ -201,6 +201,11 @@ _STATEFUL = {
         "k STRING, n BIGINT",
         "SELECT k, MAX(n) FROM (SELECT {key} AS k, kind, COUNT(*) AS n FROM t GROUP BY {key}, kind) GROUP BY k",
     ),
+    "min_of_counts": (
+        "MIN over a changelog, whose values come and go",
+        "k STRING, n BIGINT",
+        "SELECT k, MIN(n) FROM (SELECT {key} AS k, kind, COUNT(*) AS n FROM t GROUP BY {key}, kind) GROUP BY k",
+    ),
     "decimals": (
         "SUM, AVG and MAX of decimals",
         "k STRING, total DECIMAL(38, 2), mean DECIMAL(38, 6), highest DECIMAL(10, 2)",

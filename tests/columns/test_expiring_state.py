@@ -149,15 +149,23 @@ def distinct_sums(retracts: bool) -> GroupAggregateFactory:
     return GroupAggregateFactory((0,), calls, TYPES, (TYPES[0], *results), retracts)
 
 
-@pytest.mark.parametrize("retracts", [False, True])
+def extremes() -> GroupAggregateFactory:
+    """Calls whose values are rows of their own, and one that has none of its own."""
+    names = ("MIN", "COUNT", "MAX", "FIRST_VALUE", "LAST_VALUE")
+    results = [find_aggregate(name).resolve([TYPES[1]], True, False) for name in names]
+    calls = tuple(CallPlan(name, (1,), result) for name, result in zip(names, results, strict=True))
+    return GroupAggregateFactory((0,), calls, TYPES, (TYPES[0], *results), True)
+
+
+@pytest.mark.parametrize("plan", [distinct_sums(False), distinct_sums(True), extremes()])
 @pytest.mark.parametrize("ttl_ms", [0, TTL_MS])
 @pytest.mark.parametrize("seed", range(6))
-def test_distinct_values_expire_with_their_group(
-    seed: int, ttl_ms: int, retracts: bool, monkeypatch: pytest.MonkeyPatch
+def test_values_expire_with_their_group(
+    seed: int, ttl_ms: int, plan: GroupAggregateFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distinct_values, "_LEAST", 3)
     monkeypatch.setattr(saved_rows, "LEAST", 3)
-    chance, plan = random.Random(seed), distinct_sums(retracts)
+    chance, retracts = random.Random(seed), plan.retracts
     run, by_rows = Run(plan, ttl_ms), Run(plan, ttl_ms)
     by_rows.kernel.go_by_rows()
     there: list[Any] = []
@@ -187,6 +195,15 @@ def test_distinct_values_of_groups_that_never_come_back_are_removed(in_memory: i
     (values,) = run.kernel._distinct._values
     assert len(values._values) < 40
     assert sum(rows.length for rows in run.backend.table("distinct 0").data.values()) < 40
+
+
+def test_ranked_values_of_groups_that_never_come_back_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_rows, "LEAST", 3)
+    run = Run(extremes())
+    for number in range(300):
+        run.give((f"key {number}", number), after_ms=10)
+        run.kernel.flush()
+    assert sum(rows.length for rows in run.backend.table("values 0").data.values()) < 40
 
 
 def restored(run: Run, ttl_ms: int, in_memory: int | None) -> Run:
@@ -268,3 +285,14 @@ def test_top_n_and_deduplication_forget() -> None:
     assert first.give(("a", 2), after_ms=TTL_MS - 1) == []
     assert first.give(("a", 3), after_ms=1) == [(INSERT, ("a", 3))]
     assert DELETE not in {kind for kind, _ in first.changes}
+
+
+def test_equal_rows_of_a_top_n_go_in_the_order_of_their_arrival_after_a_restore() -> None:
+    plan = RankFactory("ROW_NUMBER", (), ((1, False, False),), 1, 1, False, TYPES, RankStrategy.RETRACT)
+    run = Run(plan, 0)
+    run.give(("x", 1), ("y", 1), ("z", 2))
+    run.kernel.flush()
+    assert run.give(("x", 1), ("x", 1), kinds=[INSERT, DELETE]) == [(DELETE, ("x", 1)), (INSERT, ("y", 1))]
+    run.kernel.flush()
+    run = restored(run, 0, None)
+    assert run.give(("y", 1), kinds=[DELETE]) == [(DELETE, ("y", 1)), (INSERT, ("x", 1))]

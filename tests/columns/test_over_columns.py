@@ -21,6 +21,7 @@ from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.seeds import seeds
 
 TYPES = tuple(
     map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "BOOLEAN", "DOUBLE", "FLOAT", "STRING", "INT", "BIGINT"))
@@ -122,7 +123,7 @@ def batch_of(rows):
 
 @pytest.mark.parametrize("least", [10_000, 3])
 @pytest.mark.parametrize("ttl_ms", [0, 40])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, 2))
 @pytest.mark.parametrize("name", FRAMES)
 def test_rows_and_columns_give_the_same(name, seed, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)

@@ -22,6 +22,7 @@ from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
 from tests.columns.rank_model import RankModel
+from tests.seeds import ALL
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "DOUBLE", "STRING", "DECIMAL(8, 2)", "BOOLEAN", "BIGINT")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -63,8 +64,7 @@ def random_rows(chance, length, keys="abc"):
     ]
 
 
-@pytest.mark.parametrize("least", [10_000, 3])
-@pytest.mark.parametrize("ttl_ms", [0, 40])
+@pytest.mark.parametrize(("least", "ttl_ms"), [(3, 0), (10_000, 40), (10_000, 0), (3, 40)][: 4 if ALL else 2])
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("name", ORDERS)
 def test_rows_and_columns_give_the_same(name, places, ttl_ms, least, monkeypatch):

@@ -57,16 +57,16 @@ SETTERS = {"set_string", "set_boolean", "set_integer"}
 OPTIONS = [option for module in (*MODULES, stored_options) for option in options_of(module)]
 
 
-def trees() -> Iterator[ast.Module]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.parent != DECLARATIONS:
-            yield ast.parse(path.read_text())
+@pytest.fixture(scope="module")
+def trees() -> list[ast.Module]:
+    """Return the sources without the declarations of options."""
+    return [ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py")) if path.parent != DECLARATIONS]
 
 
-def read_constants() -> Iterator[str]:
+def read_constants(trees: list[ast.Module]) -> Iterator[str]:
     """Yield the constants that are used other than by their keys."""
     readers = ("option_check.py", "job_parameters.py", "python_dependencies.py")
-    for tree in (*trees(), *(ast.parse((DECLARATIONS / name).read_text()) for name in readers)):
+    for tree in (*trees, *(ast.parse((DECLARATIONS / name).read_text()) for name in readers)):
         by_key = {
             id(node.value)
             for node in ast.walk(tree)
@@ -85,24 +85,24 @@ def read_constants() -> Iterator[str]:
                 yield node.id
 
 
-def test_each_option_that_has_an_effect_is_read() -> None:
-    assert sorted(set(CONSTANTS) - set(read_constants()) - NOT_READ_BY_A_READER) == []
+def test_each_option_that_has_an_effect_is_read(trees: list[ast.Module]) -> None:
+    assert sorted(set(CONSTANTS) - set(read_constants(trees)) - NOT_READ_BY_A_READER) == []
 
 
-def test_no_key_of_an_option_stands_elsewhere_in_the_sources() -> None:
+def test_no_key_of_an_option_stands_elsewhere_in_the_sources(trees: list[ast.Module]) -> None:
     found = {
         node.value
-        for tree in trees()
+        for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in known_options()
     }
     assert found == FIELDS_OF_JSON | OPTIONS_OF_TABLES
 
 
-def test_no_call_repeats_the_default_of_an_option() -> None:
+def test_no_call_repeats_the_default_of_an_option(trees: list[ast.Module]) -> None:
     repeated = [
         ast.unparse(node)
-        for tree in trees()
+        for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "").startswith("get")

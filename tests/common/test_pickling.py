@@ -75,6 +75,7 @@ def test_no_other_module_uses_cloudpickle() -> None:
     users = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
+        if "cloudpickle" in path.read_text()
         for node in ast.walk(ast.parse(path.read_text()))
         if (isinstance(node, ast.Import) and any(name.name.startswith("cloudpickle") for name in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cloudpickle"))

@@ -107,6 +107,18 @@ class ColumnBatch:
         return _from_buffer, (schema, data, self.kinds)
 
     @classmethod
+    def joined(cls, batches: Sequence[ColumnBatch]) -> ColumnBatch | None:
+        """Return at least two batches as one, of which they are slices; None if they are not alike, or too much."""
+        types = [column.type for column in batches[0].columns]
+        for batch in batches:
+            if batch.kinds is not None or not types or [column.type for column in batch.columns] != types:
+                return None
+        try:
+            return concat(batches)
+        except pa.ArrowInvalid:  # more text than a column can have
+            return None
+
+    @classmethod
     def from_data(cls, schema: bytes, rows: bytes, length: int, kinds: Array | None) -> ColumnBatch:
         """Return the batch with some fields, which anyone may have written.
 

@@ -18,6 +18,7 @@ from firesteel.columns.kernels.flat_aggregate import FlatAggregate
 from firesteel.columns.kernels.gathered_groups import GatheredGroups
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
 from firesteel.columns.kernels.grouping import Grouping
+from firesteel.columns.kernels.ranked_calls import RankedCalls
 from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
@@ -34,10 +35,24 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
+
+
+class _Cleanup:
+    """Tells when to forget what groups had that have expired: a time to live after the last time."""
+
+    def __init__(self, ttl_ms: int, now_ms: Callable[[], int]) -> None:
+        self._ttl_ms, self._now_ms = ttl_ms, now_ms
+        self._last_ms = now_ms()
+
+    def is_due(self) -> bool:
+        """Return whether it is time, which begins a new period."""
+        is_due = self._ttl_ms > 0 and self._now_ms() >= self._last_ms + self._ttl_ms
+        self._last_ms = self._now_ms() if is_due else self._last_ms
+        return is_due
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,8 @@ class GroupAggregate(Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
+        self._cleanup = _Cleanup(self._ttl_ms, context.now_ms)
+        self._ranked = RankedCalls(())
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
         calls = self._calls = group_calls(self._distinct.calls, plan.input_types, plan.retracts)
         types = self._types[: len(plan.keys)]
@@ -87,14 +104,25 @@ class GroupAggregate(Grouping):
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context, self._ttl_ms)
+        self._ranked = RankedCalls(calls)
         if context.is_streaming:
-            are_changed = bool(self._distinct) and self._distinct.take(self._table)
-            self._vectors = self._new_vectors(calls, types)
-            self._vectors.take(are_changed)
+            self._open_vectors(calls, types)
         elif any(isinstance(call, VectorStates) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
+
+    def _open_vectors(self, calls: list[VectorCall], types: list[pa.DataType]) -> None:
+        are_changed = bool(self._distinct) and self._distinct.take(self._table)
+        if self._ranked:
+            key_types = [arrow_type(self._plan.input_types[key]) for key in self._plan.keys]
+            self._ranked.open(key_types, self.context, self._ttl_ms)
+            if not self._ranked.may_take(self._table):
+                self.go_by_rows()
+                return
+            are_changed |= self._ranked.take(self._table)
+        self._vectors = self._new_vectors(calls, types)
+        self._vectors.take(are_changed)
 
     def _new_vectors(self, calls: list[VectorCall], types: list[pa.DataType]) -> GroupVectors:
         plan = self._plan
@@ -128,6 +156,8 @@ class GroupAggregate(Grouping):
         """Leave the vectorized path, with which tests compare the row path; the results are the same."""
         if self._vectors is not None:
             self._vectors.give_back()
+        if self._ranked:
+            self._ranked.give(self._table)
         if self._distinct:
             self._distinct.give(self._table)
         self._calls = self._vectors = self._gathered = None
@@ -150,9 +180,9 @@ class GroupAggregate(Grouping):
                 self._distinct.accept()
                 self.context.emit(changes)
                 return True
-            if not self._distinct:
+            if not (self._distinct or self._ranked):
                 self._vectors.give_back(batch)
-        if self._distinct:  # The values of a group can't be in both places, so all go by rows from here on.
+        if self._distinct or self._ranked:  # The values of a group can't be in both places: all go by rows from here.
             self.go_by_rows()
         return False
 
@@ -161,6 +191,7 @@ class GroupAggregate(Grouping):
         self._clock.move()
         if self._vectors is not None:
             self._distinct.flush()
+            self._vectors.flush(self._cleanup.is_due())
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         if self.context.is_streaming and self._plan.mini_batch_rows:

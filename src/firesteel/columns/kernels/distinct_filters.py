@@ -1,5 +1,7 @@
 """DISTINCT aggregates as aggregates with a FILTER: a column tells which rows bring or take away a distinct value.
 
+As Flink's `DistinctInfo`, calls with the same arguments share their values, whatever their FILTERs.
+
 Why: `docs/decisions/0047-order-and-distinct-values-on-columns.md`.
 """
 
@@ -22,7 +24,7 @@ from firesteel.columns.values import arrow_type
 
 
 class DistinctFilters:
-    """The distinct values of all calls of one operator. Calls with the same arguments and FILTER share them.
+    """The distinct values of all calls of one operator. Calls with the same arguments share them.
 
     Args:
         keys: The key columns.
@@ -46,11 +48,18 @@ class DistinctFilters:
             call if number is None else replace(call, distinct=False, condition=len(input_types) + number)
             for call, number in zip(calls, self._by_call, strict=True)
         ]
+        by_arguments: dict[tuple[int, ...], list[int]] = {}
+        for (arguments, _), number in self._numbers.items():
+            by_arguments.setdefault(arguments, []).append(number)
+        conditions = [condition for _, condition in self._numbers]
+        self._shares = list(by_arguments.values())
         self._plans = [
             DistinctPlan(
-                keys, arguments, condition, tuple(arrow_type(input_types[i]) for i in (*keys, *arguments)), retracts
+                *(keys, arguments, tuple(conditions[number] for number in numbers)),
+                tuple(arrow_type(input_types[i]) for i in (*keys, *arguments)),
+                retracts,
             )
-            for arguments, condition in self._numbers
+            for arguments, numbers in by_arguments.items()
         ]
         self._values: list[DistinctValues] = []
 
@@ -65,7 +74,8 @@ class DistinctFilters:
     def open(self, context: KernelContext, ttl_ms: int = 0) -> None:
         """Read the state of groups with a time to live."""
         self._values = [
-            DistinctValues(plan, f"distinct {number}", context, ttl_ms) for number, plan in enumerate(self._plans)
+            DistinctValues(plan, [f"distinct {number}" for number in numbers], context, ttl_ms)
+            for plan, numbers in zip(self._plans, self._shares, strict=True)
         ]
 
     def add_columns(self, batch: ColumnBatch, begins: Array | None = None) -> ColumnBatch | None:
@@ -75,13 +85,13 @@ class DistinctFilters:
             batch: The rows.
             begins: Which rows are of groups that are not there, or have expired; None if no group expires.
         """
-        columns = list(batch.columns)
-        for values in self._values:
-            found = values.first_or_last(batch, signs_of(batch), begins)
-            if found is None:
+        found: dict[int, pa.Array] = {}
+        for values, numbers in zip(self._values, self._shares, strict=True):
+            masks = values.first_or_last(batch, signs_of(batch), begins)
+            if masks is None:
                 return None
-            columns.append(pa.array(found))
-        return batch.with_columns(columns)
+            found.update(zip(numbers, map(pa.array, masks), strict=True))
+        return batch.with_columns([*batch.columns, *(found[number] for number in sorted(found))])
 
     def accept(self) -> None:
         """Count the rows of the last batch."""
@@ -97,7 +107,9 @@ class DistinctFilters:
         """Move all values to the states of the groups, as the calls that go row by row keep them."""
         if self._are_in(table):
             return
-        counts = [values.take() for values in self._values]
+        counts: dict[int, dict[Cell, dict[Cell, int]]] = {}
+        for values, numbers in zip(self._values, self._shares, strict=True):
+            counts.update(zip(numbers, values.take(), strict=True))
         for entry, state in list(table.data.items()):
             for place, number in self._places():
                 state[1][place] = [dict(counts[number].get(entry[1:], {})), state[1][place]]
@@ -107,13 +119,14 @@ class DistinctFilters:
         """Take all values out of the states of the groups, and return whether they were there: all states change."""
         if not self._are_in(table):
             return False
-        counts: list[dict[Cell, dict[Cell, int]]] = [{} for _ in self._values]
+        counts: list[dict[Cell, dict[Cell, int]]] = [{} for _ in self._numbers]
         for entry, state in list(table.data.items()):
             for place, number in self._places():
                 counts[number][entry[1:]], state[1][place] = state[1][place]
             values_of(table).put(entry, state)  # No row has come, so groups are as old as they were.
-        for values, found in zip(self._values, counts, strict=True):
-            values.put(found)
+        for values, numbers in zip(self._values, self._shares, strict=True):
+            for place, number in enumerate(numbers):
+                values.put(place, counts[number])
         return True
 
     def _places(self) -> list[tuple[int, int]]:

@@ -55,8 +55,7 @@ class GroupStore:
     """The groups of one operator, without those that the row path has in the state table.
 
     Args:
-        keys: The key columns, which are not nested.
-        types: Their types.
+        types: The types of the key columns, which are not nested.
         calls: The aggregate calls.
         table: The table with the `GroupState` of each entry (see `keys_of`).
         empty: The accumulators of a group without rows.
@@ -66,7 +65,6 @@ class GroupStore:
 
     def __init__(
         self,
-        keys: tuple[int, ...],
         types: Sequence[pa.DataType],
         calls: Sequence[VectorCall],
         table: StateTable,
@@ -74,7 +72,7 @@ class GroupStore:
         max_parallelism: int,
         spill: Spill | None,
     ) -> None:
-        self._keys, self._types = keys, types
+        self._types = types
         self._calls = calls
         self._blank = [call.load([state]) for call, state in zip(calls, empty, strict=True)]
         self._max_parallelism = max_parallelism
@@ -90,7 +88,7 @@ class GroupStore:
     # --- batches -----------------------------------------------------------------------------------------------------
 
     def find(self, rows: ColumnBatch) -> FoundGroups | None:
-        """Return the groups that rows belong to; no two rows may belong to the same group.
+        """Return the groups with some keys, each once.
 
         Returns:
             None if a call can't process an accumulator as arrays.
@@ -117,7 +115,7 @@ class GroupStore:
         return FoundGroups(keys, order, hits, counts, fields) if are_covered else None
 
     def are_there(self, rows: ColumnBatch) -> Array:
-        """Return which groups of rows, all of different ones, have rows and have not expired."""
+        """Return which groups with some keys, each once, have rows and have not expired."""
         if self._values.data:
             self._take_groups(rows)
         found = np.zeros(rows.length, bool)
@@ -135,7 +133,7 @@ class GroupStore:
         return [*columns, *(() if self._expiry is None else (np.full(len(columns[0]), self._expiry.now_ms()),))]
 
     def _sought(self, rows: ColumnBatch) -> tuple[Entries, Array]:
-        columns = [_cast(rows.columns[key], kind) for key, kind in zip(self._keys, self._types, strict=True)]
+        columns = [_cast(column, kind) for column, kind in zip(rows.columns, self._types, strict=True)]
         return _sorted(columns, rows.length)
 
     def _columns_without_rows(self, length: int, count: int = 0) -> list[Array]:
@@ -166,7 +164,7 @@ class GroupStore:
 
     def _take_groups(self, rows: ColumnBatch) -> None:
         """Take the groups of rows that are in the table."""
-        entries, data = keys_of(rows, self._keys, self._max_parallelism), self._values.data
+        entries, data = keys_of(rows, range(len(self._types)), self._max_parallelism), self._values.data
         self._values.prefetch(entries)
         taken = self._taken({entry: data[entry] for entry in entries if entry in data})
         keys, order = Entries(taken.hashes, taken.keys), np.arange(len(taken))
@@ -194,7 +192,7 @@ class GroupStore:
         if rows is None:
             self._give_back_all()
             return
-        groups = RowGroups([rows.columns[key] for key in self._keys], rows.length)
+        groups = RowGroups(rows.columns, rows.length)
         keys, order = self._sought(rows.take(groups.first_rows()))
         hits = self._runs.find(keys, order)
         for hit in hits:

@@ -11,12 +11,12 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.group_store import FoundGroups, GroupStore
+from firesteel.columns.kernels.ranked_values import Results, VectorRanked
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
 
-_Results = tuple[Array, Array | None]
 GroupState = list[Cell]
 """`[row count, accumulators, values of the key]`."""
 
@@ -98,8 +98,9 @@ class GroupVectors:
     ) -> None:
         self._keys = keys
         self._calls = calls
+        self._ranked = [call for call in calls if isinstance(call, VectorRanked)]
         self._types = types
-        self._store = GroupStore(keys, key_types, calls, table, empty(), context.max_parallelism, context.spill())
+        self._store = GroupStore(key_types, calls, table, empty(), context.max_parallelism, context.spill())
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
 
@@ -116,7 +117,7 @@ class GroupVectors:
         found = self._find(batch)
         if found is None:
             return None
-        groups, before = found
+        groups, firsts, before = found
         timeline = Timeline(groups)
         signs = signs_of(batch)
         states = before.fields
@@ -134,15 +135,27 @@ class GroupVectors:
         # Nothing has been stored up to here, so the caller can still go row by row.
         if signs is not None and not self._is_regular(counts, fields):
             return None
+        ranked = {
+            number: call.change(timeline, groups, firsts, before.counts, batch)
+            for number, call in enumerate(self._calls)
+            if isinstance(call, VectorRanked)
+        }
+        if any(shown is None for shown in ranked.values()):
+            return None
         ends = timeline.starts + groups.sizes
-        all_results: list[_Results] = []
+        all_results: list[Results] = []
         for number, (call, parts) in enumerate(zip(self._calls, fields, strict=True)):
             if isinstance(call, VectorStates):
-                all_results.append((call.steps(timeline, groups, states[number][0], batch, counts), None))
+                steps = call.steps(timeline, groups, states[number][0], batch, counts)
+                all_results.append(Results(steps, None, call.column))
+            elif shown := ranked.get(number):
+                all_results.append(shown)
             else:
-                all_results.append(call.results(parts))
+                all_results.append(Results(*call.results(parts), call.column))
                 states[number] = [part[ends] for part in parts]
         self._store.update(before, counts[ends], states)
+        for call in self._ranked:
+            call.accept()
         if self._is_mini_batch:
             first = batch.take(groups.first_rows())
             return self._changelog(first, timeline.starts, ends, all_results, counts)
@@ -150,12 +163,20 @@ class GroupVectors:
 
     def begins(self, batch: ColumnBatch) -> Array:
         """Return which rows are of groups that are not there, or have expired."""
-        groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
-        return ~self._store.are_there(batch.take(groups.first_rows()))[groups.codes]
+        return ~self._are_there(batch.select(self._keys))
+
+    def _are_there(self, keys: ColumnBatch) -> Array:
+        groups = RowGroups(keys.columns, keys.length)
+        return self._store.are_there(keys.take(groups.first_rows()))[groups.codes]
 
     def give_back(self, batch: ColumnBatch | None = None) -> None:
         """Put the groups of a batch, or all, into the table, because others read and write it."""
-        self._store.give_back(batch)
+        self._store.give_back(None if batch is None else batch.select(self._keys))
+
+    def flush(self, forgets: bool) -> None:
+        """Write the ranked values that have changed, and maybe forget those of groups that have expired."""
+        for call in self._ranked:
+            call.flush(self._are_there if forgets else None)
 
     def _is_regular(self, counts: Array, fields: Sequence[Fields]) -> bool:
         """Return whether each retracted row was there before, so that groups without rows are empty.
@@ -167,17 +188,18 @@ class GroupVectors:
         gone = counts == 0
         return not any(part[gone].any() for parts in fields for part in parts)
 
-    def _find(self, batch: ColumnBatch) -> tuple[RowGroups, FoundGroups] | None:
-        """Return the groups of a batch with their states."""
+    def _find(self, batch: ColumnBatch) -> tuple[RowGroups, ColumnBatch, FoundGroups] | None:
+        """Return the groups of a batch with their keys and states."""
         if not covers(self._calls, batch, self._retracts):
             return None
-        groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
-        first = batch if groups.count == batch.length else batch.take(groups.first_rows())
-        found = self._store.find(first)
-        return None if found is None else (groups, found)
+        keys = batch.select(self._keys)
+        groups = RowGroups(keys.columns, keys.length)
+        firsts = keys if groups.count == keys.length else keys.take(groups.first_rows())
+        found = self._store.find(firsts)
+        return None if found is None else (groups, firsts, found)
 
     def _changelog(
-        self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[_Results], counts: Array
+        self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[Results], counts: Array
     ) -> ColumnBatch:
         """Return +I for groups that have rows now, -D for those that have none, -U and +U for other changed results.
 
@@ -189,7 +211,7 @@ class GroupVectors:
             counts: The timeline of the number of rows.
         """
         changed = np.zeros(keys.length, bool)
-        for values, nulls in found:
+        for values, nulls, _ in found:
             different = values[after] != values[before]
             if values.dtype == object:  # NaN is the same as NaN
                 different = different & ((values[after] == values[after]) | (values[before] == values[before]))
@@ -207,6 +229,6 @@ class GroupVectors:
         places = np.where(are_retractions(kinds), before[rows], after[rows])
         taken = pa.array(rows)
         columns = [keys.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)]
-        for call, (values, nulls) in zip(self._calls, found, strict=True):
-            columns.append(call.column(values[places], None if nulls is None else nulls[places]))
+        for values, nulls, column in found:
+            columns.append(column(values[places], None if nulls is None else nulls[places]))
         return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)

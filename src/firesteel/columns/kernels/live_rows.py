@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -79,6 +80,9 @@ class LiveRows:
         has_matches: Whether the restored rows have their matches, so that these need not be counted.
     """
 
+    _shows_arrival: ClassVar[bool] = False
+    """Whether it can be seen when rows came, also equal ones."""
+
     def __init__(
         self,
         keys: tuple[int, ...],
@@ -94,7 +98,7 @@ class LiveRows:
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
         self._values = {"matches": counts, "written": ttls_ms[0] > 0, "ids": True} if any(ttls_ms) else {}
         # Of equal rows, those that come in the place of others live longer.
-        self._first_goes_first = ttls_ms[0] > 0
+        self._first_goes_first = self._shows_arrival or ttls_ms[0] > 0
         self.room = room_of(context)
         self._store = RowStore(self.room, matches=np.int64, written=np.int64, ids=np.int64)
         self._by_key = self._new_index()
@@ -170,6 +174,11 @@ class LiveRows:
         """Return whether rows have a time to live."""
         return self._ttl_ms > 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there are no rows."""
+        return not self._store.left
+
     # --- reading -------------------------------------------------------------------------------------------------
 
     def find(self, hashes: Hashes) -> FoundRows:
@@ -240,15 +249,24 @@ class LiveRows:
 
     def apply(self, batch: ColumnBatch, hashes: Hashes, changes: Changes, matches: Array) -> None:
         """Change the rows, given the hashes of the keys of the batch and how many others each of its rows matches."""
-        if len(changes.removed):
-            self._unsaved.append(self._signed(changes.removed, -1))
-            self._store.remove(changes.removed)
+        self._remove(changes.removed)
         added = replace(batch.take(changes.added), kinds=None)
         if added.length:
             count, ids = added.length, self._ids(added.length)
             self._append(added, hashes[changes.added], matches[changes.added], np.full(count, self._now_ms()), ids)
         if self._store.is_sparse:
             self._compact()
+
+    def drop(self, numbers: Array) -> None:
+        """Delete rows, given by number; numbers change."""
+        self._remove(numbers)
+        if self._store.is_sparse:
+            self._compact()
+
+    def _remove(self, numbers: Array) -> None:
+        if len(numbers):
+            self._unsaved.append(self._signed(numbers, -1))
+            self._store.remove(numbers)
 
     def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array, written: Array, ids: Array) -> None:
         numbers = self._store.append(rows, matches=matches, written=written, ids=ids)

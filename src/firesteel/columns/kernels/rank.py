@@ -75,7 +75,8 @@ class Rank(Kernel):
         """Open the state."""
         super().open(context)
         plan = self._plan
-        self._rows = RankedRows(plan.partition, plan.order, len(plan.types), context, "ranked")
+        ttl_ms = context.state_ttl_ms
+        self._rows = RankedRows(plan.partition, plan.order, len(plan.types), context, "ranked", ttl_ms)
         for rows, written in self._former(context):
             self._rows.add(rows, np.zeros(rows.length, np.int64), written)
 

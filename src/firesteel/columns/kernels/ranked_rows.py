@@ -21,7 +21,7 @@ from firesteel.columns.kernels.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.order_index import OrderIndex
 from firesteel.columns.kernels.rank_changes import RankEvents, Taken, places_of_ids
 from firesteel.columns.kernels.row_order import Order, sort_keys
-from firesteel.columns.kernels.segments import distinct, places_in_turn, starts_of_segments
+from firesteel.columns.kernels.segments import distinct, first_of_segments, places_in_turn, starts_of_segments
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
@@ -39,12 +39,16 @@ class RankedRows(LiveRows):
         width: The number of columns.
         context: The environment of the kernel; the state has been restored.
         name: The name of the state table.
+        ttl_ms: The time to live of a row; 0 means no expiry.
     """
 
-    def __init__(self, keys: tuple[int, ...], order: Order, width: int, context: KernelContext, name: str) -> None:
+    _shows_arrival = True
+
+    def __init__(
+        self, keys: tuple[int, ...], order: Order, width: int, context: KernelContext, name: str, ttl_ms: int
+    ) -> None:
         self._ranking = order
-        super().__init__(keys, width, context, name, (context.state_ttl_ms, 0), False)
-        self._first_goes_first = True
+        super().__init__(keys, width, context, name, (ttl_ms, 0), False)
 
     def _new_index(self) -> HashIndex:
         return OrderIndex(self.room, self._sort_keys)
@@ -77,6 +81,19 @@ class RankedRows(LiveRows):
         # A row behind so many known ones stays behind the end.
         by_rank = by_rank[_known_before(by_rank, of[by_rank], len(known)) < limits[of[by_rank]]]
         return Ranked(self, batch, partitions.codes, hashes, changes, known, come, go, by_rank, of)
+
+    def of(self, keys: ColumnBatch) -> Array:
+        """Return the numbers of all rows of partitions, given their key columns."""
+        return self._best(keys, row_hashes(keys, self._keys), np.full(keys.length, _UNLIMITED))[1]
+
+    def best(self, keys: ColumnBatch) -> tuple[Array, Array]:
+        """Return the places of the partitions that have rows, given their key columns, and the number of the best."""
+        owners, numbers = self._best(keys, row_hashes(keys, self._keys), np.ones(keys.length, np.int64))
+        if not len(numbers):
+            return owners, numbers
+        by_rank = np.lexsort((*reversed(self._sort_keys(numbers)), owners))
+        firsts = by_rank[first_of_segments(owners[by_rank])]
+        return owners[firsts], numbers[firsts]
 
     def _best(self, keys: ColumnBatch, hashes: Hashes, limits: Array) -> tuple[Array, Array]:
         """Return the places of partitions and the numbers of their best rows, maybe some more, by number.

@@ -13,13 +13,15 @@ from firesteel.columns.kernel import StateTable
 _FULL = 1024
 """Number of rows from which on a segment is not merged any more."""
 
+_FAN_IN = 8
+"""Number of segments of about the same size that are merged."""
+
 
 class RowLog:
     """Rows in a state table whose entries are `(key group, bucket, number of the segment)`.
 
-    A bucket holds rows that are removed together. A new segment is merged with the last ones if they are not larger, so
-    the state of a job with small batches does not consist of tiny segments, and a row is rewritten about log2(1024)
-    times at most.
+    A bucket holds rows that are removed together. Segments of about the same size are merged, so the state of a job
+    with small batches does not consist of tiny segments, and a row is rewritten about log8(1024) times at most.
     """
 
     def __init__(self, table: StateTable) -> None:
@@ -69,13 +71,30 @@ class RowLog:
 
     def _add(self, group: int, bucket: int, segment: ColumnBatch) -> None:
         lengths = self._segments(bucket, group)
+        lengths.append(segment.length)
         merged = [segment]
-        total = segment.length
-        # Like the carry of a binary counter: a segment is taken up only by one that is not smaller.
-        while lengths and lengths[-1] <= total and lengths[-1] < _FULL:
-            total += lengths.pop()
-            entry = (group, bucket, len(lengths))
-            merged.append(self._table.data[entry])
-            self._table.remove(entry)
-        self._table.put((group, bucket, len(lengths)), concat(merged[::-1]))
-        lengths.append(total)
+        first = _first_merged(lengths)
+        for number in reversed(range(first, len(lengths) - 1)):
+            merged.append(self._table.data[group, bucket, number])
+            self._table.remove((group, bucket, number))
+        self._table.put((group, bucket, first), concat(merged[::-1]))
+        lengths[first:] = [sum(lengths[first:])]
+
+
+def _first_merged(lengths: list[int]) -> int:
+    """Return the first of the last segments that are merged, the last one itself if none are.
+
+    As the carry of a counter: the segments up to the size of the last one are merged once there are enough of them, and
+    what they become may be what was missing among larger ones.
+    """
+    first = len(lengths) - 1
+    total = lengths[-1]
+    while total < _FULL:
+        limit, start = total.bit_length() // 3, first
+        while start and lengths[start - 1].bit_length() // 3 <= limit and lengths[start - 1] < _FULL:
+            start -= 1
+        if first - start < _FAN_IN - 1:
+            return first
+        total += sum(lengths[start:first])
+        first = start
+    return first

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext, StateTable
@@ -50,6 +50,11 @@ class SavedRows:
             self._log.append(rows, key_groups(rows, self._keys, self._max_parallelism))
             self._length += rows.length
 
+    def clear(self) -> None:
+        """Remove all rows."""
+        self._log.remove()
+        self._length = 0
+
     def save(self, added: Iterable[ColumnBatch], left: int, all_rows: Callable[[], Iterable[ColumnBatch]]) -> bool:
         """Add rows, or write the log anew; return whether it was written anew.
 
@@ -60,12 +65,17 @@ class SavedRows:
         """
         is_new = self.is_outdated or self._length > 2 * left + LEAST
         if is_new:
-            self._log.remove()
-            self._length, self.is_outdated = 0, False
-            added = all_rows()
-        for rows in added:
+            self.clear()
+            self.is_outdated = False
+        for rows in all_rows() if is_new else _together(added):
             self.add(rows)
         return is_new
+
+
+def _together(parts: Iterable[ColumnBatch]) -> list[ColumnBatch]:
+    """Return parts as one, of which each key group gets one segment."""
+    rows = [part for part in parts if part.length]
+    return [concat(rows)] if rows else []
 
 
 def latest(ids: Array, groups: Array) -> Array:

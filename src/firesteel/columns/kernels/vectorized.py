@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.ranked_values import VectorRanked
 from firesteel.columns.kernels.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
 from firesteel.columns.kernels.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
 from firesteel.columns.kernels.vector_lists import VectorListAgg
@@ -62,7 +63,7 @@ def group_calls(
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
         fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan)
-        choices = (fastest, _states(plan, arguments, retracts))
+        choices = (fastest, _ranked(plan, arguments), _states(plan, arguments, retracts))
         found.append(next((call for call in choices if call and (call.is_retractable or not retracts)), None))
     return _all(found, retracts)
 
@@ -102,6 +103,11 @@ def _decimal(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
 
 def _value(plan: CallPlan) -> VectorCall | None:
     return VectorValue(plan) if _name(plan) is not None and VectorValue.is_known(plan) else None
+
+
+def _ranked(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    is_ranked = _name(plan) is not None and VectorRanked.is_known(plan, arguments)
+    return VectorRanked(plan, arguments[0]) if is_ranked else None
 
 
 def _states(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:

@@ -8,7 +8,7 @@ import zoneinfo
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from decimal import Decimal
-from itertools import islice
+from itertools import accumulate, islice
 
 from firesteel.common.encoding.byte_reader import ByteReader
 from firesteel.common.encoding.kinds import EPOCH, FORM_CLASSES, MICROSECOND, Kind, NotDataError, Value
@@ -163,6 +163,15 @@ class ColumnReader(ByteReader):
         [(name, *fields)] = self.column(1)
         return made_of(name, fields, [self.column(count) for _ in fields], count)
 
+    def joined(self, count: int) -> list[Value]:
+        """Return the parts of an object."""
+        sizes = self.ints(count)
+        [whole] = self.column(1)
+        if sum(sizes) != len(whole) or min(sizes) < 0:
+            raise NotDataError("parts of an object that do not make up the whole")
+        ends = list(accumulate(sizes))
+        return [whole.slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
     def shared(self, count: int) -> list[Value]:
         """Return shared."""
         objects = self.column(self.number())
@@ -224,6 +233,7 @@ _READERS: dict[int, Callable[[ColumnReader, int], list[Value]]] = {
     Kind.INSTANT: ColumnReader.instants,
     Kind.VALUE_KEY: ColumnReader.value_keys,
     Kind.RECORD: ColumnReader.records,
+    Kind.JOINED: ColumnReader.joined,
     Kind.SHARED: ColumnReader.shared,
     Kind.MIXED: ColumnReader.mixed,
     Kind.OPAQUE: ColumnReader.opaque,

@@ -124,6 +124,8 @@ class Kind(IntEnum):
     RECORD = ord("r")
     """Objects of a class in `record_classes`: a column of one tuple with its name and those of its fields, and a column
     for each field."""
+    JOINED = ord("J")
+    """Parts of an object in `record_classes` that can be divided: ints with their sizes, and a column of the object."""
     SHARED = ord("&")
     """Objects that occur more than once: their number, their column, and ints with the place of each value."""
     MIXED = ord("v")

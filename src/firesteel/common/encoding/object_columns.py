@@ -88,8 +88,13 @@ def write_value_keys(writer: ColumnWriter, values: Sequence[ValueKey]) -> None:
 
 
 def write_records(writer: ColumnWriter, values: Values) -> None:
-    """Write objects of a class in `record_classes`."""
+    """Write objects of a class in `record_classes`; small ones of one that can be joined cost less as one."""
     kind: Value = type(values[0])
+    whole = kind.joined(values) if len(values) > 1 and hasattr(kind, "joined") else None
+    if whole is not None:
+        writer.data.append(Kind.JOINED)
+        writer.ints(list(map(len, values)))
+        values = [whole]
     if is_changeable(kind) and writer.wrote_shared(values):
         return
     fields, rows = parts_of(values)

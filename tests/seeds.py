@@ -1,0 +1,12 @@
+"""How many seeds of a test run: a few with each change, all of them each night."""
+
+from __future__ import annotations
+
+import os
+
+ALL = bool(os.environ.get("FIRESTEEL_ALL_SEEDS"))
+
+
+def seeds(few: int, many: int) -> range:
+    """Return the seeds that run."""
+    return range(many if ALL else few)
