@@ -177,8 +177,9 @@ recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new o
 	@$(PYFLINK) tests/flink_recordings/large/record.py
 	@$(PYFLINK) tests/flink_recordings/values/record.py
 	@$(PYFLINK) tests/flink_recordings/words/record.py
+	@$(PYFLINK) tests/flink_recordings/refusals/record.py
 	@$(PYFLINK) tests/flink_recordings/forms/record.py
-	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/flink_recordings tests/table/test_equal_rows.py
+	@FIRESTEEL_ALL_RECORDINGS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/flink_recordings tests/table/test_equal_rows.py tests/table/test_stored_values.py
 
 tpcds: $(STAMP)  ## compare all queries of TPC-DS, their variants and the same ones over other rows with DuckDB
 	@FIRESTEEL_ALL_TPCDS=1 $(BIN)/python -m pytest -q -n 2 --timeout 0 --dist worksteal tests/table/test_tpcds.py

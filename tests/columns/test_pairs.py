@@ -62,16 +62,30 @@ def test_unnest(name, outer, ordinality):
         assert [(row[0], *row[2:]) for _, row in run.give(given)] == wanted
 
 
+class Found:
+    """A lookup in a dictionary, which must be open to be asked."""
+
+    def __init__(self, table):
+        self.table, self.asked, self.is_open = table, [], False
+
+    def __call__(self, keys):
+        assert self.is_open
+        self.asked.extend(keys)
+        return [self.table.get(key, []) for key in keys]
+
+    def open(self):
+        self.is_open = True
+
+    def close(self):
+        self.is_open = False
+
+
 @pytest.mark.parametrize("has_condition", [True, False])
 @pytest.mark.parametrize("outer", [True, False])
 def test_lookup_joins_ask_once_for_each_key(outer, has_condition):
-    asked, chance = [], random.Random(1)
+    chance = random.Random(1)
     table = {(number,): [(number, text) for text in "abc"[: number % 4]] for number in range(8)}
-
-    def lookup(keys):
-        asked.extend(keys)
-        return [table.get(key, []) for key in keys]
-
+    lookup = Found(table)
     condition = call("<>", column(1, "STRING"), column(3, "STRING")) if has_condition else None
     run = KernelRun(LookupJoinFactory(lookup, (0,), outer, PAIR, PAIR, condition, QuerySettings()).make)
     rows = [(chance.choice([None, *range(10)]), chance.choice("abc")) for _ in range(60)]
@@ -81,9 +95,12 @@ def test_lookup_joins_ask_once_for_each_key(outer, has_condition):
         pairs = [(number, text, *other) for other in table.get((number,), []) if not has_condition or other[1] != text]
         wanted += [(kind, pair) for pair in pairs or ([(number, text, None, None)] if outer else [])]
     assert run.give(batch_of(rows, ARROW, kinds)) == wanted
-    assert sorted(asked) == sorted({(number,) for number, _ in rows if number is not None})
+    assert sorted(lookup.asked) == sorted({(number,) for number, _ in rows if number is not None})
     nothing = batch_of([(None, "a")], ARROW)
     assert [row for _, row in run.give(nothing)] == ([(None, "a", None, None)] if outer else [])
+    assert lookup.is_open
+    run.kernel.close()
+    assert not lookup.is_open
 
 
 def normalized(rows, kinds, known):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firesteel.table import DataTypes, expressions
-from firesteel.table.expression import JsonExistsOnError, TimeIntervalUnit
+from firesteel.table.expression import JsonExistsOnError, JsonType, JsonValueOnEmptyOrError, TimeIntervalUnit
 from firesteel.table.expression_functions.expression_text import expression_sql
 from firesteel.table.expressions import UNBOUNDED_ROW, and_, array, call, col, lit, null_of, or_, range_, row_interval
 
@@ -54,6 +54,14 @@ TEXTS: dict[str, Any] = {
     "864000000": lit(10).days,
     "4": row_interval(4),
     "null": null_of(DataTypes.BIGINT()),
+    "over(a, 'w')": a.over("w"),
+    "IS_JSON('42')": lit("42").is_json(),
+    "IS_JSON('42', SCALAR)": lit("42").is_json(JsonType.SCALAR),
+    "JSON_VALUE('{}', '$.x', STRING, NULL, null, NULL, null)": lit("{}").json_value("$.x"),
+    "JSON_VALUE('{}', '$.x', INT, DEFAULT, 42, ERROR, null)": lit("{}").json_value(
+        "$.x", DataTypes.INT(), JsonValueOnEmptyOrError.DEFAULT, 42, JsonValueOnEmptyOrError.ERROR
+    ),
+    "JSON_QUERY('{}', '$.x', STRING, WITHOUT_ARRAY, NULL, NULL)": lit("{}").json_query("$.x"),
     "JSON_EXISTS('{}', '$.x', FALSE)": lit("{}").json_exists("$.x", JsonExistsOnError.FALSE),
     "rangeTo(1, 2)": range_(1, 2),
     "UNBOUNDED_ROW": UNBOUNDED_ROW,

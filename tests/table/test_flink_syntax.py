@@ -8,7 +8,7 @@ from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 from firesteel.table.environment.pandas_conversion import materialized
-from firesteel.table.expressions import array, coalesce, col, lag, map_from_arrays, with_all_columns
+from firesteel.table.expressions import array, coalesce, col, lag, map_from_arrays, row_interval, with_all_columns
 from firesteel.table.planner.parse.parse_statements import _REFUSED
 from firesteel.table.window import Over
 from firesteel.testing import run_local
@@ -127,7 +127,8 @@ def test_expressions(batch):
     assert rows(t.select(with_all_columns(), coalesce(col("k"), -1)))[1] == (2, "b", 2)
     (one, *_) = rows(t.select(map_from_arrays(array(col("s")), array(col("k")))))
     assert one == ({"a": 1},)
-    window = t.over_window(Over.partition_by(col("s").is_null).order_by(col("k")).alias("w"))
+    timed = batch.sql_query("SELECT *, PROCTIME() AS p FROM t")
+    window = timed.over_window(Over.partition_by(col("s").is_null).order_by(col("p")).alias("w"))
     found = rows(window.select(col("k"), lag(col("k")).over(col("w")), lag(col("k"), 2, 0).over(col("w"))))
     assert found == [(1, None, 0), (2, 1, 0), (3, 2, 1)]
 
@@ -162,3 +163,17 @@ def test_columns_of_one_name_have_their_own_in_a_result_and_in_a_view(t_env):
     assert t_env.sql_query(f"SELECT * FROM ({pair})").get_schema().get_field_names() == ["k", "k0"]
     t_env.create_temporary_view("w", t_env.sql_query(pair))
     assert t_env.sql_query("SELECT k0 FROM w AS x").get_schema().get_field_names() == ["k0"]
+
+
+def test_windows_of_the_table_api_are_ordered_by_time(t_env):
+    numbers = t_env.from_elements([(1, 2)], ["a", "b"])
+    window = Over.partition_by(col("b")).order_by(col("a")).preceding(row_interval(2))
+    with pytest.raises(ValidationException, match="must be a TIME ATTRIBUTE, but is: BIGINT"):
+        numbers.over_window(window.alias("w")).select(col("b").sum.over(col("w")))
+    timed = t_env.sql_query("SELECT 1 AS a, PROCTIME() AS p").over_window(
+        Over.order_by(col("p")).preceding(row_interval(0)).alias("w")
+    )
+    with pytest.raises(ValidationException, match="Preceding row interval must be larger than 0"):
+        timed.select(col("a").sum.over(col("w")))
+    with pytest.raises(ValidationException, match="needs a call of a function before it"):
+        timed.select(col("a").over(col("w")))

@@ -16,26 +16,13 @@ from firesteel.connectors.mongodb.values import reader_of, text_of, writer_of
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.table.errors import ValidationException
 from tests.table.local_runs import create, explained, read, written
-
-URI = "mongodb://user:secret@localhost:27017"
+from tests.table.mongo_clients import URI, client_in_this_process
 
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The database `shop` of a client in this process."""
-    mongomock = pytest.importorskip("mongomock")
-    store = mongomock.store.ServerStore()
-
-    class Client(mongomock.MongoClient):
-        def __init__(self, uri: str, **options: Any) -> None:
-            super().__init__(uri, _store=store, **options)
-
-    builder = mongomock.collection.BulkOperationBuilder
-    update = builder.add_update
-    # mongomock does not know the last argument of today's pymongo, which is None.
-    monkeypatch.setattr(builder, "add_update", lambda self, *args, sort=None, **more: update(self, *args, **more))
-    monkeypatch.setattr("pymongo.MongoClient", Client)
-    with Client(URI) as client:
+    with client_in_this_process(monkeypatch) as client:
         yield client["shop"]
 
 

@@ -75,3 +75,14 @@ def test_a_result_that_is_no_column_of_the_same_length_is_an_error(env, result, 
     wrong = udf(result, result_type=DataTypes.BIGINT(), func_type="pandas", name="f")
     with pytest.raises(Exception, match=message):
         rows(env, numbers.select(wrong(col("a"))))
+
+
+@pytest.mark.parametrize(("bundle", "arrow", "lengths"), [(0, 0, [5]), (2, 0, [2, 2, 1]), (4, 3, [3, 2])])
+def test_functions_are_called_for_as_many_rows_as_the_options_say(env, bundle, arrow, lengths):
+    t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set("python.fn-execution.bundle.size", str(bundle))
+    t_env.get_config().set("python.fn-execution.arrow.batch.size", str(arrow))
+    count = udf(lambda x: x * 0 + len(x), result_type=DataTypes.INT(), func_type="pandas")
+    numbers = t_env.from_elements([(n,) for n in range(5)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
+    t_env.to_changelog_stream(numbers.select(count(col("a")))).collect_async()
+    assert [row[0] for row in run_local(env).elements] == [length for length in lengths for _ in range(length)]

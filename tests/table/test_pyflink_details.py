@@ -302,3 +302,10 @@ def test_map_takes_a_function_that_returns_a_single_value():
     assert doubled.get_schema().get_field_names() == ["f0"]
     t_env.to_data_stream(doubled).collect_async()
     assert sorted(row.f0 for row in run_local(env).elements) == [2, 4]
+
+
+def test_options_of_a_descriptor_are_printed_in_the_order_of_java():
+    file_format = FormatDescriptor.for_format("test-format").option("a", "false").build()
+    made = TableDescriptor.for_connector("test-connector").option("a", "true").format(file_format).build()
+    keys = [line.split("'")[1] for line in str(made).splitlines() if "=" in line]
+    assert keys == ["a", "connector", "test-format.a", "format"]

@@ -152,6 +152,9 @@ def test_what_is_nested_too_deeply_is_refused_with_a_message():
     for text in (" + ".join(["1"] * 3000), "(" * 3000 + "1" + ")" * 3000):
         with pytest.raises(ValidationException, match="nested too deeply"):
             tables.sql_query(f"SELECT {text}")
+    union = tables.sql_query(" UNION ALL ".join(["SELECT RAND()"] * 300))  # resolved, but not translated
+    with pytest.raises(ValidationException, match="nested too deeply"):
+        union.explain()
 
 
 def test_what_depends_on_the_session_is_not_computed_in_the_plan(t_env):

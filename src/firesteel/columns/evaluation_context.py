@@ -32,6 +32,7 @@ class EvaluationContext:
         clock_us: Returns the current time, in microseconds since the epoch.
         call_all: Calls an asynchronous function for several rows at a time, and returns the results in order.
         database: The name of the current database.
+        pandas_rows: The most rows for which a pandas function is called at a time; 0 for any number.
     """
 
     time_zone: datetime.tzinfo = UTC
@@ -42,6 +43,7 @@ class EvaluationContext:
     clock_us: Callable[[], int] = lambda: time.time_ns() // 1000
     call_all: CallAll = no_async_calls
     database: str = "default_database"
+    pandas_rows: int = 0
 
     def now_us(self) -> int:
         """Return the current time of the statement in microseconds since the epoch, truncated to ms."""

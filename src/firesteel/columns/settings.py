@@ -16,11 +16,13 @@ class QuerySettings:
     Attributes:
         time_zone: `table.local-time-zone`.
         query_start_us: When the query started, in microseconds since the epoch.
+        pandas_rows: The most rows for which a pandas function is called at a time; 0 for any number.
     """
 
     time_zone: str = "UTC"
     query_start_us: int = 0
     database: str = "default_database"
+    pandas_rows: int = 0
 
     def context(self, kernel: KernelContext) -> EvaluationContext:
         """Return the evaluation context of the expressions in a kernel."""
@@ -32,4 +34,5 @@ class QuerySettings:
             kernel.watermark_ms,
             call_all=kernel.call_all,
             database=self.database,
+            pandas_rows=self.pandas_rows,
         )

@@ -64,8 +64,15 @@ class UserFunctionNode:
         return list(zip(*lists, strict=True))
 
     def _pandas(self, columns: list[pa.Array], length: int) -> Column:
-        if not length:
-            return pa.array([], arrow_type(self._type))
+        most = self._context.pandas_rows or length
+        starts = range(0, length, most or 1)
+        parts = [
+            self._pandas_call([column.slice(start, most) for column in columns], min(most, length - start))
+            for start in starts
+        ]
+        return pa.concat_arrays(parts) if parts else pa.array([], arrow_type(self._type))
+
+    def _pandas_call(self, columns: list[pa.Array], length: int) -> pa.Array:
         result = self._function.eval(*map(self._argument, columns, self._types))
         self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:

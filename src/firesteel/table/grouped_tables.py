@@ -172,8 +172,9 @@ class OverWindowedTable(_Stage):
 
     Example:
         >>> table_env = StreamTableEnvironment.create(env)
-        >>> words = table_env.from_elements([("to", 1), ("be", 2), ("to", 3)], ["word", "n"])
-        >>> window = Over.partition_by(col("word")).order_by(col("n")).preceding(UNBOUNDED_RANGE).alias("w")
+        >>> rows = "VALUES ('to', 1), ('be', 2), ('to', 3)"
+        >>> words = table_env.sql_query(f"SELECT word, n, PROCTIME() AS p FROM ({rows}) AS t (word, n)")
+        >>> window = Over.partition_by(col("word")).order_by(col("p")).preceding(UNBOUNDED_RANGE).alias("w")
         >>> running = words.over_window(window).select(col("word"), col("n").sum.over(col("w")).alias("total"))
         >>> running.get_schema().get_field_names()
         ['word', 'total']

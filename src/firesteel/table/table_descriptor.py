@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from firesteel.common.config_options import ConfigOption
+from firesteel.common.keys.key_groups import java_hasher
+from firesteel.common.typeinfo import Types
 from firesteel.table.schema import Schema
 
 __all__ = ["FormatDescriptor", "TableDescriptor"]
@@ -22,6 +25,15 @@ def option_text(value: object) -> str:
 def option_key(key: str | ConfigOption[Any]) -> str:
     """Return the name of an option."""
     return key if isinstance(key, str) else str(key.key)
+
+
+def in_order_of_java(keys: Iterable[str]) -> list[str]:
+    """Return keys in the order of Java's `HashMap`, in which Flink prints descriptors."""
+    keys, hash_of = list(keys), java_hasher(Types.STRING())
+    buckets = 16
+    while len(keys) > buckets * 0.75:
+        buckets *= 2
+    return sorted(keys, key=lambda key: (hash_of(key) ^ hash_of(key) >> 16) & buckets - 1)
 
 
 class FormatDescriptor:
@@ -60,7 +72,7 @@ class FormatDescriptor:
         return dict(self._options)
 
     def __str__(self) -> str:
-        options = ", ".join(f"{key}={value}" for key, value in sorted(self._options.items()))
+        options = ", ".join(f"{key}={self._options[key]}" for key in in_order_of_java(self._options))
         return f"{self._format}[{{{options}}}]"
 
     def __eq__(self, other: object) -> bool:
@@ -148,7 +160,7 @@ class TableDescriptor:
         return self._comment
 
     def __str__(self) -> str:
-        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in sorted(self._options.items()))
+        options = ",\n".join(f"  '{key}' = '{self._options[key]}'" for key in in_order_of_java(self._options))
         partitions = ", ".join(f"`{key}`" for key in self._partition_keys)
         return "\n".join(
             [

@@ -223,7 +223,7 @@ class Over:
         Args:
             order_by: A time attribute, ascending unless it says otherwise.
         """
-        return OverWindowPartitioned(WindowSpec()).order_by(order_by)
+        return cls.partition_by().order_by(order_by)
 
     @classmethod
     def partition_by(cls, *partition_by: Expression[Any]) -> OverWindowPartitioned:
@@ -232,7 +232,7 @@ class Over:
         Args:
             partition_by: Columns or expressions; rows with equal values belong together.
         """
-        return OverWindowPartitioned(WindowSpec(tuple(map(node_of, partition_by))))
+        return OverWindowPartitioned(WindowSpec(tuple(map(node_of, partition_by)), by_time=True))
 
 
 class OverWindowPartitioned:

@@ -51,13 +51,18 @@ class LookupJoin(PlannedKernel[LookupJoinFactory]):
     """Looks up all keys of a batch in one call of the connector."""
 
     def open(self, context: KernelContext) -> None:
-        """Compile the condition."""
+        """Connect, and compile the condition."""
         super().open(context)
         plan = self._plan
+        plan.lookup.open()
         self._results = [arrow_type(kind) for kind in plan.result_types]
         self._condition = None
         if plan.condition is not None:
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
+
+    def close(self) -> None:
+        """Release the connection."""
+        self._plan.lookup.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit each row joined with the rows found for its key."""

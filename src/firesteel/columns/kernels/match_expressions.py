@@ -127,10 +127,7 @@ class MatchExpression:
         if function in ("FIRST", "LAST"):
             inner = part.operands[0]
             assert isinstance(inner, Call)
-            return _reference(inner, _offset(part, 0), function == "LAST")
-        if function in ("PREV", "NEXT"):
-            offset = _offset(part, 1)
-            return _neighbour(_column(part.operands[0]), -offset if function == "PREV" else offset)
+            return _reference(inner, _offset(part), function == "LAST")
         aggregate = Aggregate(part, self._plan)
         return lambda matched: matched.running(aggregate)
 
@@ -158,22 +155,12 @@ def _reference(part: Call, offset: int, is_last: bool) -> Callable[[Matched], Ce
     return value
 
 
-def _neighbour(column: int, distance: int) -> Callable[[Matched], Cell]:
-    """Return the column of a row before or after the last one of the match."""
-
-    def value(matched: Matched) -> Cell:
-        place = matched.start + len(matched.labels) - 1 + distance
-        return matched.rows[place][1][column] if 0 <= place < len(matched.rows) else None
-
-    return value
+_OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST"})
 
 
-_OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST", "PREV", "NEXT"})
-
-
-def _offset(call: Call, default: int) -> int:
+def _offset(call: Call) -> int:
     """Return how many rows a navigation function goes on."""
-    offset = constant(call.operands[1]) if len(call.operands) > 1 else default
+    offset = constant(call.operands[1]) if len(call.operands) > 1 else 0
     assert isinstance(offset, int)
     return offset
 
@@ -183,7 +170,7 @@ def _column(rex: object) -> int:
         column = rex.operands[1]
         assert isinstance(column, InputRef)
         return column.index
-    raise ValueError("PREV and NEXT take a column as their first argument")
+    raise ValueError("FIRST and LAST take a column as their first argument")
 
 
 def _variable(rex: object) -> str | None:

@@ -73,9 +73,10 @@ _JAVA = (
     ),
     OptionRule(
         "tasks run in Python processes",
-        "python.client.executable python.execution-mode python.fn-execution.* python.internal.* python.job-options "
-        "python.logging.* python.loopback-server.address python.map-state.* python.metric.enabled "
-        "python.profile.enabled python.state.cache-size python.systemenv.enabled cluster.intercept-user-system-exit "
+        "python.client.executable python.execution-mode python.fn-execution.bundle.time "
+        "python.fn-execution.memory.managed python.internal.* python.job-options python.logging.* "
+        "python.loopback-server.address python.map-state.* python.metric.enabled python.profile.enabled "
+        "python.state.cache-size python.systemenv.enabled cluster.intercept-user-system-exit "
         "taskmanager.system-out.*",
     ),
     OptionRule(

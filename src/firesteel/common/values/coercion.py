@@ -2,7 +2,8 @@
 
 `coercer(type_info)` compiles a type into one function, so that a record costs one call. An integer outside the
 range of its type is an error, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32
-bits, and times keep milliseconds. The result never shares a mutable container with its argument.
+bits, and times keep milliseconds (those of `LocalTimeTypeInfo` microseconds). The result never shares a mutable
+container with its argument.
 """
 
 from __future__ import annotations
@@ -266,23 +267,29 @@ def _coerce_date(value: object) -> object:
 
 
 def _coerce_time(value: object) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, datetime.time):
-        return value.replace(microsecond=value.microsecond // 1000 * 1000)
-    raise TypeMismatchError("SQL_TIME (datetime.time)", value)
+    found = _coerce_local_time(value)
+    return None if found is None else found.replace(microsecond=found.microsecond // 1000 * 1000)
 
 
 def _coerce_timestamp(value: object) -> object:
-    if value is None:
-        return None
-    if isinstance(value, datetime.datetime):
-        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    found = _coerce_local_timestamp(value)
+    return None if found is None else found.replace(microsecond=found.microsecond // 1000 * 1000)
+
+
+def _coerce_local_time(value: object) -> datetime.time | None:
+    if value is None or isinstance(value, datetime.time):
+        return value
+    raise TypeMismatchError("SQL_TIME (datetime.time)", value)
+
+
+def _coerce_local_timestamp(value: object) -> datetime.datetime | None:
+    if value is None or isinstance(value, datetime.datetime):
+        return value
     raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
 
 
 def _local_time_coercer(type_info: Any) -> Coercer:
-    return (_coerce_date, _coerce_time, _coerce_timestamp)[type_info.time_type.value]
+    return (_coerce_date, _coerce_local_time, _coerce_local_timestamp)[type_info.time_type.value]
 
 
 # --- containers ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ The planner filters the rows again. So a condition may hold for more rows in the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,7 +84,7 @@ class SqlConditions:
     def _comparison(self, rex: Call, text: Callable[[str], str], is_equation: bool) -> SqlCondition | None:
         column, *constants = rex.operands
         kinds = (*_ORDERED.get(self.dialect, ()), *(_EQUATED if is_equation else ()))
-        values = tuple(one.value for one in constants if isinstance(one, Literal) and one.value is not None)
+        values = tuple(one.value for one in constants if isinstance(one, Literal) and _is_known(one.value))
         if len(values) < len(constants) or not (isinstance(column, InputRef) and isinstance(column.type, kinds)):
             return None
         return SqlCondition(text(self.columns[column.index]), values)
@@ -91,3 +92,8 @@ class SqlConditions:
     def _test(self, rex: Call) -> SqlCondition | None:
         column = rex.operands[0]
         return SqlCondition(f"{self.columns[column.index]} {rex.function}") if isinstance(column, InputRef) else None
+
+
+def _is_known(value: object) -> bool:
+    """Return whether every database has a value: MySQL has no infinity and no NaN."""
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))

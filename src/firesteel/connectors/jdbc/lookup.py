@@ -11,7 +11,7 @@ from typing import Any
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.pylist import pylist
-from firesteel.columns.values import to_arrow
+from firesteel.columns.values import to_arrow, to_python
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.database import Database, native_statement
 from firesteel.connectors.jdbc.values import rows_of
@@ -36,6 +36,7 @@ class LookupQuery:
         sql: The query with `?` for parameters.
         key_type: The types of the key columns, for drivers.
         row_type: The types of the result, for drivers.
+        key_types: The logical types of the key columns.
         types: The logical types of the result.
         max_retries: How often a query is repeated after a lost connection.
     """
@@ -44,6 +45,7 @@ class LookupQuery:
     sql: str
     key_type: RowTypeInfo
     row_type: RowTypeInfo
+    key_types: tuple[DataType, ...]
     types: tuple[DataType, ...]
     max_retries: int
 
@@ -87,7 +89,7 @@ class JdbcLookup:
             try:
                 return self._rows(key)
             except Exception as error:
-                self._disconnect()
+                self.close()
                 if attempt == query.max_retries or not query.database.is_transient(error):
                     shown = f"{query.sql!r} with parameters {key!r}"
                     raise JdbcLookupError(f"jdbc lookup: {shown}: {type(error).__name__}: {error}") from error
@@ -102,15 +104,20 @@ class JdbcLookup:
             converters = [query.database.converter(kind) for kind in query.key_type.get_field_types()]
             self._prepared = native_statement(query.sql, query.database), converters, rows_of(query.row_type)
         sql, converts, convert_rows = self._prepared
+        values = [to_python(to_arrow([cell], kind), kind)[0] for cell, kind in zip(key, query.key_types, strict=True)]
         parameters = [
-            value if convert is None else convert(value) for value, convert in zip(key, converts, strict=True)
+            value if convert is None else convert(value) for value, convert in zip(values, converts, strict=True)
         ]
         rows = convert_rows(list(query.database.rows(self._connection, sql, parameters, _FETCH_SIZE)))
         columns = zip(*rows, strict=True) if rows else ()
         found = [pylist(to_arrow(column, kind)) for column, kind in zip(columns, query.types, strict=False)]
         return list(zip(*found, strict=True))
 
-    def _disconnect(self) -> None:
+    def open(self) -> None:
+        """Do nothing: the first lookup connects."""
+
+    def close(self) -> None:
+        """Release the connection; a later lookup connects again."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):

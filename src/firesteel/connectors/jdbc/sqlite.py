@@ -41,7 +41,7 @@ class SqliteDatabase:
         return fetch_rows(connection.cursor(), sql, parameters, fetch_size)
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
-        """Return None for numbers, text and bytes, otherwise a function that converts values to text."""
+        """Return None for whole numbers, text and bytes, otherwise a function that converts values to text."""
         return column_converter(type_info, _TYPES, "SQLite")
 
     def is_transient(self, error: Exception) -> bool:
@@ -76,12 +76,20 @@ def _iso_text(value: datetime.date | datetime.time) -> str:
     return str(value.isoformat())
 
 
+def _number(value: float) -> float:
+    if value != value:
+        raise ValueError("SQLite has no NaN and would store NULL")
+    return value
+
+
 def _int64_or_text(value: int) -> object:
     return value if -(2**63) <= value < 2**63 else str(value)
 
 
 _TYPES: dict[Any, Convert | None] = {
     BasicType.BOOLEAN: int,
+    BasicType.FLOAT: _number,
+    BasicType.DOUBLE: _number,
     BasicType.BIG_INT: _int64_or_text,
     BasicType.BIG_DEC: str,
     BasicType.INSTANT: _instant_text,

@@ -113,6 +113,7 @@ class JdbcTable:
             f"SELECT {selected} FROM {self._name()} WHERE {condition}",
             key_type,
             row_type,
+            tuple(by_name[key].type for key in keys),
             tuple(column.type for column in columns),
             options.number("lookup.max-retries", 3),
         )

@@ -27,6 +27,7 @@ _WRITTEN = (t.BooleanType, t.IntType, t.BigIntType, t.DoubleType, t.DecimalType,
             *_BYTES)  # fmt: skip
 _READ = (*_WRITTEN, t.TinyIntType, t.SmallIntType, t.FloatType, t.TimestampType)
 
+_MOST_DIGITS = 34
 _REGEX_FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"), (re.VERBOSE, "x"))
 
 
@@ -210,6 +211,8 @@ def _int64(value: int) -> object:
 def _decimal128(value: Decimal) -> object:
     from bson.decimal128 import Decimal128
 
+    if len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
+        raise ValueError(f"MongoDB has decimals of up to {_MOST_DIGITS} digits, found {value}")
     return Decimal128(value)
 
 

@@ -124,17 +124,19 @@ class AggregateMethods(ExpressionBase):
         return self._call("PERCENTILE", percentage, frequency)
 
     def over(self, alias: Any) -> Expression[Any]:
-        """Compute the aggregate over a window of `Table.over_window`, given by its alias.
+        """Compute the aggregate over a window of `Table.over_window`; a query with another expression is refused.
 
         Args:
             alias: The alias of the window, as a string or column.
 
         Raises:
-            ValidationException: this is no call of a function, or the alias is none.
+            ValidationException: the alias is none.
         """
         name = node_of(alias) if isinstance(alias, ExpressionBase) else Ref((alias,))
         if isinstance(name, Lit):
             name = Ref((str(name.value),))
-        if not isinstance(self._node, Apply) or not isinstance(name, Ref):
-            raise ValidationException(f"over needs a call of a function and the alias of a window, found {self}")
-        return self._wrap(OverCall(self._node, name.path[0]))
+        if not isinstance(name, Ref):
+            raise ValidationException(f"over needs the alias of a window, found {alias}")
+        if isinstance(self._node, Apply):
+            return self._wrap(OverCall(self._node, name.path[0]))
+        return self._wrap(Apply("OVER", (self._node, Lit(name.path[0]))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType
@@ -124,12 +125,32 @@ def _cast(operands: Sequence[object]) -> str:
 
 def _json_option(operands: Sequence[object]) -> str:
     """Return the words of an option of a JSON function, behind the name of the option."""
-    words = [expression_summary(operand) for operand in operands[1:]]
-    return ", ".join(word.strip("'").replace(" ", "_") for word in words)
+    name, *words = (expression_summary(operand).strip("'") for operand in operands)
+    if name == "WRAPPER":
+        return f"STRING, {words[0].removeprefix('WITH ')}_ARRAY"  # after the type, which is STRING always
+    return ", ".join(word.replace(" ", "_") for word in words)
+
+
+def _json_value(operands: Sequence[object]) -> str:
+    """Return a call of JSON_VALUE, in which each option has a default value, if only null."""
+    texts = [expression_summary(operand) + (", null" if _is_bare_event(operand) else "") for operand in operands]
+    return f"JSON_VALUE({', '.join(texts)})"
+
+
+def _is_bare_event(option: object) -> bool:
+    """Return whether an operand is ON EMPTY or ON ERROR without a default value."""
+    match option:
+        case Apply(function="JSON OPTION", operands=(Lit(value="EMPTY" | "ERROR"), _)):
+            return True
+    return False
 
 
 def _first(operands: Sequence[object]) -> str:
     return expression_summary(operands[0])
+
+
+def _is_json(kind: str, operands: Sequence[object]) -> str:
+    return f"IS_JSON({expression_summary(operands[0])}, {kind})"
 
 
 _SPECIAL: Mapping[str, Callable[[Sequence[object]], str]] = {
@@ -137,4 +158,6 @@ _SPECIAL: Mapping[str, Callable[[Sequence[object]], str]] = {
     "CAST": _cast,
     "ROWS": _first,
     "JSON OPTION": _json_option,
+    "JSON_VALUE": _json_value,
+    **{f"IS JSON {kind}": partial(_is_json, kind) for kind in ("SCALAR", "ARRAY", "OBJECT")},
 }

@@ -114,6 +114,7 @@ class WindowSpec:
         frame: `ROWS` or `RANGE`; None for the function's default.
         preceding: Rows, an interval expression, `UNBOUNDED` or `CURRENT`; likewise `following`.
         name: The name of the window that this one refers to.
+        by_time: Whether only a time attribute may order it, as in windows of the Table API.
     """
 
     partition_by: tuple[Unresolved, ...] = ()
@@ -122,6 +123,7 @@ class WindowSpec:
     preceding: Bound | None = None
     following: Bound | None = None
     name: str | None = None
+    by_time: bool = False
 
 
 UNBOUNDED = "UNBOUNDED"

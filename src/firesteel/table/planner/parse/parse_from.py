@@ -39,6 +39,8 @@ class FromParser(PatternParser):
         while (found := self._join_kind()) is not None:
             natural, kind = found
             right = self._table()
+            if self.at("ON") or self.at("USING"):
+                self._refuse_condition(natural, kind)
             if self.accept("ON"):
                 left = Join(left, right, kind, self.expression())
             elif self.accept("USING"):
@@ -46,6 +48,15 @@ class FromParser(PatternParser):
             else:
                 left = Join(left, right, kind, natural=natural)
         return left
+
+    def _refuse_condition(self, natural: bool, kind: str) -> None:
+        if natural:
+            raise ValidationException("SQL validation failed. Cannot specify NATURAL keyword with ON or USING clause")
+        if kind == "CROSS":
+            raise ValidationException(
+                "SQL validation failed. Cannot specify condition (NATURAL keyword, or ON or USING clause) following "
+                "CROSS JOIN"
+            )
 
     def _join_kind(self) -> tuple[bool, str] | None:
         begin = self.index

@@ -246,7 +246,7 @@ class Expand(OneInput):
 class Match(OneInput):
     """MATCH_RECOGNIZE over the time-ordered rows of each partition.
 
-    Expressions of `define` and `measures` may contain the calls `PREV`, `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`,
+    Expressions of `define` and `measures` may contain the calls `FIRST`, `LAST`, `MATCH_ROWTIME`,
     aggregates and references by variable (`MATCH_REF`), which are computed per match.
 
     Attributes:

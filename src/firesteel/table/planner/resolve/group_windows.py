@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from firesteel.columns.column_types import BigIntType, DataType
 from firesteel.columns.rex import InputRef, Rex
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
@@ -24,7 +26,7 @@ def group_window_of(call: Apply, time: Rex, is_streaming: bool) -> rel.Window:
         ValidationException: the column is none.
     """
     kind = str(call.function).upper()
-    if not isinstance(time, InputRef) or (is_streaming and not is_time(time.type)):
+    if not isinstance(time, InputRef) or not _is_fit(call, time.type, is_streaming):
         raise ValidationException(
             f"SQL validation failed. {where(call.position)}Window aggregate can only be defined over a time "
             f"attribute column, but {type_text(time.type)} encountered."
@@ -39,6 +41,13 @@ def group_window_of(call: Apply, time: Rex, is_streaming: bool) -> rel.Window:
         return rel.Window(kind, time.index, sizes[0], 0, sizes[1] if len(sizes) > 1 else 0, event_time)
     sizes = [interval_millis(length, kind) for length in lengths[:2]]
     return rel.Window(kind, time.index, max(sizes), min(sizes), 0, event_time)
+
+
+def _is_fit(call: Apply, kind: DataType, is_streaming: bool) -> bool:
+    """Return whether a window may be over a column; in BATCH mode the Table API takes milliseconds, too."""
+    if is_streaming:
+        return is_time(kind)
+    return isinstance(kind, TIMESTAMPS) or (call.position is None and isinstance(kind, BigIntType))
 
 
 def _rows(length: Unresolved) -> int:

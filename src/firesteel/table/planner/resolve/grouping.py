@@ -58,6 +58,7 @@ class GroupedResolver(ExpressionResolver):
         if isinstance(expression, Apply) and isinstance(expression.function, str):
             name = expression.function.upper()
             if name in WINDOW_STARTS and layer.window is not None:
+                layer.check_auxiliary(expression, name)
                 return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
             if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
                 return layer.grouping(expression)
@@ -110,15 +111,16 @@ class GroupedSelect:
         for item in items:
             window = group_window(item)
             if window is not None:
-                self.window = group_window_of(
-                    window, self._plain.resolve(window.operands[0]), self.context.is_streaming
-                )
+                self.window = self._window_of(window)
             elif isinstance(item, q.GroupingSets):
                 sets.append([frozenset(self._key(part) for part in one) for one in item.sets])
             else:
                 sets.append([frozenset({self._key(item)})])
         if any(isinstance(item, q.GroupingSets) for item in items):
             self._sets = [frozenset().union(*parts) for parts in product(*sets)]
+
+    def _window_of(self, call: Apply) -> rel.Window:
+        return group_window_of(call, self._plain.resolve(call.operands[0]), self.context.is_streaming)
 
     def _key(self, item: Unresolved) -> int:
         rex = typed(self._inputs.resolve(item))
@@ -148,6 +150,19 @@ class GroupedSelect:
         if self._sets is not None and not all(index in one for one in self._sets):
             kind = kind.nullable()
         return kind
+
+    def check_auxiliary(self, call: Apply, name: str) -> None:
+        """Check that a call such as `TUMBLE_START(...)` is about the window of GROUP BY.
+
+        Raises:
+            ValidationException: it is about another one.
+        """
+        kind = name.rpartition("_")[0]
+        if kind != "WINDOW" and self._window_of(replace(call, function=kind)) != self.window:
+            raise ValidationException(
+                f"SQL validation failed. {where(call.position)}Call to auxiliary group function '{name}' must have "
+                f"matching call to group function '${kind}' in GROUP BY clause"
+            )
 
     def property(self, name: str, nullable: bool) -> Rex:
         """Return a window property: start, end, rowtime or proctime; those of the Table API are nullable."""

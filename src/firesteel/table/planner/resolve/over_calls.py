@@ -24,6 +24,7 @@ from firesteel.table.planner.resolve.over_checks import (
     check_frame,
     check_navigation,
     check_reference,
+    check_time_order,
 )
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, OverCall, Star, WindowSpec
@@ -89,6 +90,7 @@ class OverCalls:
             for o in spec.order_by
         )
         check_navigation(function, arguments)
+        check_time_order(spec, [rex for rex, _, _ in order])
         check_frame(function if inner.position else None, spec, [rex for rex, _, _ in order])
         made = _Over(
             function,

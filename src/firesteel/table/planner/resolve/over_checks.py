@@ -9,7 +9,9 @@ from firesteel.columns.column_types import DataType, IntegralType, NullType, Num
 from firesteel.columns.functions.function_errors import cannot_apply
 from firesteel.columns.interval_types import YearMonthIntervalType
 from firesteel.columns.rex import Literal, Rex
+from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime
 from firesteel.table.planner.resolve.scope import illegal_null
 from firesteel.table.syntax.unresolved import UNBOUNDED, Bound, Lit, WindowSpec
 
@@ -27,6 +29,25 @@ def check_reference(window: WindowSpec, base: WindowSpec) -> None:
         raise _invalid("PARTITION BY not allowed with existing window reference")
     if window.order_by and base.order_by:
         raise _invalid("ORDER BY not allowed in both base and referenced windows")
+
+
+def check_time_order(spec: WindowSpec, order: Sequence[Rex]) -> None:
+    """Check the order and the bounds of a window of the Table API. Flink: `OverTypeStrategy`.
+
+    Raises:
+        ValidationException: It is not ordered by a time attribute, or a bound is negative, or of no rows.
+    """
+    if not spec.by_time:
+        return
+    for rex in order:
+        if not (is_rowtime(rex.type) or is_proctime(rex.type)):
+            raise ValidationException(
+                f"Second argument in OVER window must be a TIME ATTRIBUTE, but is: {type_text(rex.type)}"
+            )
+    for name, bound in (("Preceding", spec.preceding), ("Following", spec.following)):
+        amount = None if bound is None else _number(bound)
+        if amount is not None and amount <= 0:
+            raise ValidationException(f"{name} row interval must be larger than 0.")
 
 
 def check_frame(function: object, spec: WindowSpec, order: Sequence[Rex]) -> None:

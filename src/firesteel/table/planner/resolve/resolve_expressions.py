@@ -294,10 +294,14 @@ class ExpressionResolver:
     def _distinct(self, call: Apply) -> Rex:
         raise ValidationException(_NO_AGGREGATE)
 
+    def _over_nothing(self, call: Apply) -> Rex:
+        raise ValidationException("over() needs a call of a function before it, such as col('amount').sum")
+
     _special: ClassVar[dict[str, Callable[[ExpressionResolver, Apply], Rex]]] = {
         "CAST": _cast,
         "TRY_CAST": _cast,
         "DISTINCT": _distinct,
+        "OVER": _over_nothing,
         "AND": _chain,
         "OR": _chain,
         "BETWEEN": _between,

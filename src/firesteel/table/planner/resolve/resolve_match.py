@@ -11,6 +11,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.kernels.match_pattern import Pattern, steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
     from firesteel.table.planner.resolve.resolve_queries import ResolveContext
 
-_NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
+_NAVIGATION = ("FIRST", "LAST")
 
 
 _UNTYPED = NullType()
@@ -54,6 +55,8 @@ class MatchResolver(ExpressionResolver):
             kind = self._time
             attribute: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
             return Call(name, (), attribute)
+        if name in ("PREV", "NEXT"):
+            raise TableException("Flink does not support physical offsets within partition.")
         if name in _NAVIGATION:
             _check_offset(name, call.operands[1:])
             operands = tuple(self.resolve(operand) for operand in call.operands)
@@ -114,7 +117,11 @@ def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: Res
     if not order:
         raise ValidationException("You must specify either rowtime or proctime for order by.")
     time = node.row_type.fields[order[0].index].data_type
+    if not isinstance(time, TIMESTAMPS):
+        raise ValidationException("SQL validation failed. First column of ORDER BY must be of type TIMESTAMP")
     variables = set(variables_of(query.pattern)) | {name for name, _ in query.subsets}
+    if len(query.after) > 1 and query.after[1] not in variables:
+        raise ValidationException(f"SQL validation failed. Unknown pattern '{query.after[1]}'")
     resolver = MatchResolver(scope, context.catalogs, variables, time)
     define = tuple((name, _condition(resolver.resolve(expression), name)) for name, expression in query.define)
     unknown = [name for name, _ in define if name not in variables]

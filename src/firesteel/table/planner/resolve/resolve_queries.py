@@ -238,6 +238,12 @@ class QueryResolver:
                 f"timecol to be TIMESTAMP or TIMESTAMP_LTZ, but is {type_text(kind)}."
             )
         lengths = [interval_millis(argument, query.function) for argument in query.arguments]
+        if min(lengths) <= 0:
+            given = " and ".join(f"{length} ms" for length in lengths)
+            raise ValidationException(
+                f"{query.function} table function based aggregate requires {_LENGTHS[query.function]} to be positive, "
+                f"but got {given}."
+            )
         size, step = (lengths[-1], lengths[0]) if len(lengths) == 2 else (lengths[0], 0)
         if step and query.function == "CUMULATE" and size % step:
             raise ValidationException(
@@ -245,6 +251,10 @@ class QueryResolver:
                 f"got maxSize {size} ms and step {step} ms"
             )
         offset = 0 if query.offset is None else interval_millis(query.offset, query.function)
+        if unknown := [name for name in query.partition_by if name not in names]:
+            raise ValidationException(
+                f"SQL validation failed. {where(query.position)}Unknown identifier '{unknown[0]}'"
+            )
         partition = tuple(names.index(name) for name in query.partition_by)
         window = rel.Window(query.function, time, size, step, offset, not is_proctime(kind), partition=partition)
         return rel.WindowTableFunction(source, window, _window_row_type(source.row_type, time))
@@ -253,6 +263,9 @@ class QueryResolver:
         """Return the node of MATCH_RECOGNIZE."""
         node, scope = self.from_clause(query.query, outer)
         return resolve_match(query, node, scope, self.context)
+
+
+_LENGTHS = {"TUMBLE": "size", "HOP": "slide and size", "CUMULATE": "step and maxSize", "SESSION": "gap"}
 
 
 def _window_row_type(source: RowType, time: int) -> RowType:

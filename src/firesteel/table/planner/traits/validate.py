@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from firesteel.columns.column_types import TimestampKind
+from firesteel.columns.column_types import ArrayType, MapType, MultisetType, RowType, TimestampKind
 from firesteel.columns.data_type import DataType
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_text import type_text
@@ -33,6 +33,8 @@ from firesteel.table.planner.traits.upsert_keys import upsert_key
 
 __all__ = ["validate"]
 
+_NO_ORDER = "The window rank function requires order by clause with non-constant fields."
+_RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 _OF_WHOLE_PARTITIONS = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
 """Functions over a window that need the rows that follow."""
 
@@ -78,13 +80,17 @@ def _check_aggregate(node: rel.Aggregate, is_streaming: bool) -> None:
 
 
 def _check_over(node: rel.Over, is_streaming: bool) -> None:
-    for group in node.groups if is_streaming else ():
-        _check_over_group(node, group)
+    for group in node.groups:
+        _check_order(node.input, group.order)
+        if is_streaming:
+            _check_over_group(node, group)
+        elif not group.order and any(call.function in _RANKINGS for call in group.calls):
+            raise ValidationException(f"Over Agg: {_NO_ORDER} please re-check the over window statement.")
 
 
 def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
     if not group.order:
-        raise TableException("The window rank function requires order by clause with non-constant fields.")
+        raise TableException(_NO_ORDER)
     if not is_time(_type_of(node.input, group.order[0])) and (group.frame.low is not None or not updates_over(node)):
         raise TableException(
             "OVER windows' ordering in stream mode must be defined on a time attribute, unless all windows of the "
@@ -103,10 +109,19 @@ def _check_over_group(node: rel.Over, group: rel.OverGroup) -> None:
 
 def _check_window_table(node: rel.WindowTableFunction, is_streaming: bool) -> None:
     kind = node.input.row_type.fields[node.window.time].data_type
+    if not is_streaming and is_proctime(kind):
+        raise TableException("Processing time Window TableFunction is not supported yet.")
     if is_streaming and not is_time(kind):
         raise ValidationException(
             f"The window function requires the timecol is a time attribute type, but is {_plain_text(kind)}."
         )
+
+
+def _check_window_aggregate(node: rel.WindowAggregate, is_streaming: bool) -> None:
+    if is_streaming or node.window is None:
+        return
+    if is_proctime(node.input.row_type.fields[node.window.time].data_type):
+        raise ValidationException("Window can not be defined over a proctime attribute column in batch mode")
 
 
 def _plain_text(kind: DataType) -> str:
@@ -123,6 +138,7 @@ def _check_match(node: rel.Match, is_streaming: bool) -> None:
 
 
 def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
+    _check_order(node.input, node.order)
     if node.window is not None:
         _check_window_time(node, is_streaming, "TopN")
     if not is_streaming or node.function == "ROW_NUMBER" or node.window is not None:
@@ -131,7 +147,29 @@ def _check_rank(node: rel.Rank, is_streaming: bool) -> None:
         raise TableException(f"{node.function}() on streaming table is not supported currently")
 
 
+def _check_order(node: rel.Rel, order: Sequence[rel.Collation]) -> None:
+    for collation in order:
+        if (kind := unordered(_type_of(node, collation))) is not None:
+            raise TableException(
+                f"Type({type_text(kind.nullable())}) is not an orderable data type, it is not supported as a "
+                "ORDER_BY/GROUP_BY/JOIN_EQUAL field."
+            )
+
+
+def unordered(kind: DataType) -> DataType | None:
+    """Return the part of a type whose values have no order, None if it has none."""
+    match kind:
+        case MapType() | MultisetType():
+            return kind
+        case ArrayType():
+            return unordered(kind.element_type)
+        case RowType():
+            return next(filter(None, map(unordered, kind.field_types())), None)
+    return None
+
+
 def _check_sort(node: rel.Sort, is_streaming: bool) -> None:
+    _check_order(node, node.collations)
     if not is_streaming:
         return
     if sorts_all(node):
@@ -223,7 +261,7 @@ CHECKS: dict[type, Callable[[object, bool], None]] = for_each_node(
         case(rel.Filter, _runs),
         case(rel.Aggregate, _check_aggregate),
         case(rel.WindowTableFunction, _check_window_table),
-        case(rel.WindowAggregate, _runs),
+        case(rel.WindowAggregate, _check_window_aggregate),
         case(rel.Join, _runs),
         case(rel.IntervalJoin, _runs),
         case(rel.TemporalJoin, _check_temporal_join),

@@ -12,6 +12,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.column_types import RowType
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import to_python
+from firesteel.common.options.python_options import PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS
 from firesteel.common.options.table_options import (
     TABLE_BROADCAST_THRESHOLD,
     TABLE_JOIN_REORDER,
@@ -110,7 +111,8 @@ class Planner:
         """Return the DataStream whose batches `collect` returns."""
         plan = self.optimized([node])[0]
         translator = self._translator(decide_lateness([plan]))
-        return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
+        with refused_if_too_deep():
+            return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
 
     def insert(self, inserts: Sequence[Insert], job_name: str | None) -> JobClient:
         """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
@@ -122,8 +124,9 @@ class Planner:
         """Add inserts to the program of the execution environment."""
         plans = self.optimized([node for node, _, _, _ in inserts])
         translator = self._translator(decide_lateness(plans))
-        for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-            add_sink(translator, plan, table, sink)
+        with refused_if_too_deep():
+            for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
+                add_sink(translator, plan, table, sink)
 
     @contextmanager
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
@@ -208,7 +211,10 @@ class Planner:
 
     def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
-        settings = QuerySettings(self._config.get_local_timezone(), time.time_ns() // 1000)
+        rows = (self._config.get_configuration().get(one) for one in (PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS))
+        settings = QuerySettings(
+            self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)
+        )
         return Translator(self._environment, self._is_streaming, settings, self._config, late)
 
 
