@@ -28,7 +28,7 @@ async def relay(tmp_path: Path) -> AsyncIterator[SlotRelay]:
 
 def seen_from_elsewhere(address: SlotAddress) -> SlotAddress:
     """The address on a host that has not the slot's directory."""
-    return SlotAddress(f"/nowhere/{Path(address.path).name}", address.relay, address.token)
+    return SlotAddress(f"/nowhere/else/{Path(address.path).name}", address.relay, address.token)
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

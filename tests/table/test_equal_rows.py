@@ -23,6 +23,7 @@ import pytest
 
 from firesteel.common import Row, RowKind, Types
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.table import DataTypes, EnvironmentSettings, Schema, StreamTableEnvironment
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules.rules import optimize
@@ -249,12 +250,15 @@ def test_each_node_is_in_a_query() -> None:
 
 
 def test_rows_of_one_key_are_one_row_of_a_sink(tmp_path: Path) -> None:
-    """NULL stands for NaN in SQLite, where it is not unique."""
+    """SQLite has no NaN, and would store NULL, which is not unique."""
     path = tmp_path / "t.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE t (x REAL, id INTEGER, PRIMARY KEY (x))")
-    rows = [_row(RowKind.INSERT, (number, x, 0, NOON)) for number, x in enumerate((*NANS, 0.0, -0.0, 1.5))]
-    env, t_env = environment({"a": rows, "b": []}, "DOUBLE", "streaming")
+    rows = {
+        name: [_row(RowKind.INSERT, (number, x, 0, NOON)) for number, x in enumerate(values)]
+        for name, values in {"a": (0.0, -0.0, 1.5), "b": NANS}.items()
+    }
+    env, t_env = environment(rows, "DOUBLE", "streaming")
     env.set_parallelism(1)
     t_env.execute_sql(
         "CREATE TABLE t (x DOUBLE, id INT, PRIMARY KEY (x) NOT ENFORCED) "
@@ -262,4 +266,6 @@ def test_rows_of_one_key_are_one_row_of_a_sink(tmp_path: Path) -> None:
     )
     insert(env, t_env, "INSERT INTO t SELECT x, id FROM a")
     with closing(sqlite3.connect(path)) as database:
-        assert set(database.execute("SELECT * FROM t")) == {(None, 1), (0.0, 3), (1.5, 4)}
+        assert set(database.execute("SELECT * FROM t")) == {(0.0, 1), (1.5, 2)}
+    with pytest.raises(UserFunctionError, match="SQLite has no NaN"):
+        insert(env, t_env, "INSERT INTO t SELECT x, id FROM b")

@@ -119,7 +119,7 @@ def test_what_needs_a_time_attribute_is_refused_above_what_has_none(
 
 
 PATTERNS = {
-    "a MATCH_RECOGNIZE (ORDER BY v": "You must specify either rowtime or proctime for order by as the first one.",
+    "a MATCH_RECOGNIZE (ORDER BY v": "SQL validation failed. First column of ORDER BY must be of type TIMESTAMP",
     "(SELECT * FROM a WHERE k IN (SELECT k FROM b)) MATCH_RECOGNIZE (ORDER BY t": (
         "You must specify either rowtime or proctime for order by as the first one."
     ),

@@ -43,7 +43,7 @@ class KnownTable:
     primary_key: Sequence[str] = ()
     chunk_column: str = ""
     chunk_type: str = ""
-    layout: Sequence[Sequence[str]] = ()
+    layout: Sequence[Sequence[str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ class TableShape:
             begins_now: Whether it was like this where the log is read from.
         """
         signatures = {name: column.signature for name, column in self.columns.items()}
-        return KnownTable(signatures, list(self.primary_key), *chunk, self.layout if begins_now else ())
+        return KnownTable(signatures, list(self.primary_key), *chunk, self.layout if begins_now else [])
 
 
 def captured_tables(connection: Connection, settings: CdcSettings) -> list[TableShape]:
