@@ -16,6 +16,7 @@ from firesteel.columns.rex import Call
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from tests.columns.rexes import call, column, lit
+from tests.seeds import examples
 
 DIGITS = Context(prec=60)
 KINDS = ["DECIMAL(5, 0)", "DECIMAL(15, 2)", "DECIMAL(18, 9)", "DECIMAL(32, 4)", "DECIMAL(38, 0)", "DECIMAL(38, 18)"]
@@ -28,7 +29,7 @@ def values(kind):
     return near.map(lambda number: Decimal(number).scaleb(-parsed.scale, DIGITS))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.data())
 def test_integers_give_what_decimals_give(data):
     name = data.draw(st.sampled_from("+-*/"))
@@ -58,7 +59,7 @@ def test_small_values_of_wide_types_take_no_decimals(monkeypatch):
         assert compile_rex(expression, EvaluationContext())(ColumnBatch(arrays, 1)).to_pylist()[0] is not None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from([*KINDS, "DECIMAL(17, 17)", "DECIMAL(38, 30)"]), st.data())
 def test_decimals_become_the_doubles_of_flink(kind, data):
     parsed = parse_type(kind)

@@ -37,6 +37,7 @@ from tests.columns.counting import calls_made
 from tests.columns.join_model import JoinModel
 from tests.columns.rexes import call, column
 from tests.columns.spilling import FixedSpill
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 
@@ -147,7 +148,7 @@ PAUSES = st.lists(st.sampled_from([0, 0, 4, 9, 30]), min_size=12, max_size=12)
 
 
 @pytest.mark.parametrize("least", [saved_rows.LEAST, 3])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(
     [(1, [((None, 1, zero, None, None), 0) for zero in (0.0, -0.0)]), (0, [((None, 0, None, None, None), 0)])],
     (),
@@ -180,7 +181,7 @@ def test_a_join_emits_what_one_row_after_the_other_does(
         run.kernel.flush()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(BATCHES, KEYS)
 def test_rows_come_in_the_order_of_the_batch(batches, keys):
     plan = plan_of("FULL", keys, None)
@@ -218,7 +219,7 @@ def test_a_join_goes_on_from_rows_of_a_former_release(kind, condition, ttl_ms):
         assert not run.backend.table("left").data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(BATCHES, BATCHES, st.sampled_from([(TEXT,), (NUMBER,), (TEXT, NUMBER)]))
 def test_the_state_of_an_inner_join_is_split_by_key_groups(before, after, keys):
     plan = plan_of("INNER", keys, None)
@@ -236,7 +237,7 @@ def test_the_state_of_an_inner_join_is_split_by_key_groups(before, after, keys):
         assert sorted(found) == sorted(expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     *(BATCHES, KEYS, CONDITIONS, st.sampled_from(ALL_KINDS)),
     st.sampled_from(["128 mb", "1 kb", "1 b"]),
@@ -279,7 +280,7 @@ def test_a_null_makes_not_in_unknown(right, kept):
     assert run.taken() == [repr((text, *rest)) for text in kept]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=30), max_size=10), st.integers(1, 7))
 def test_an_index_finds_all_rows_in_order_in_runs_of_limited_size(batches, limit):
     before, room._MAX_ROWS = room._MAX_ROWS, 40

@@ -10,6 +10,7 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernels.match_expressions import Matched, Running
 from firesteel.columns.kernels.match_pattern import Step
 from firesteel.columns.kernels.match_search import DeadEnds, Search
+from tests.seeds import examples
 
 STEPS = st.lists(
     st.builds(
@@ -63,7 +64,7 @@ class Matches:
         return fits
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(STEPS, st.lists(ROWS, max_size=4), st.booleans())
 def test_dead_ends_change_no_match(steps, parts, skips_to_next):
     found = []

@@ -16,6 +16,7 @@ from firesteel.columns.row_functions import row_function
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
+from tests.seeds import examples
 
 VALUES = {
     "INT": [0, 1, -(2**31), 2**31 - 1],
@@ -65,7 +66,7 @@ EXPRESSIONS = CONDITIONS | st.sampled_from(NAMES).flatmap(numbers)
 ROWS = st.tuples(*(st.none() | st.sampled_from(VALUES[name]) for name in NAMES for _ in "ab"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(EXPRESSIONS, st.lists(ROWS, min_size=1, max_size=5))
 def test_a_row_has_the_value_that_it_has_in_a_batch(rex, rows):
     batch = batch_of(rows, [arrow_type(TYPES[name]) for name in NAMES for _ in "ab"])

@@ -17,6 +17,7 @@ from firesteel.columns.runs.entries import Entries, sorted_by_hash
 from firesteel.columns.runs.run_file import RunFile
 from firesteel.columns.runs.run_store import RunStore
 from tests.columns.spilling import FixedSpill
+from tests.seeds import examples
 
 GONE = -1
 """The number of an entry that is not needed any more."""
@@ -48,7 +49,7 @@ KEYS = st.sets(st.sampled_from([first + second for first in "abcdefgh" for secon
 STEPS = st.lists(st.tuples(KEYS, st.sampled_from(["set", "set", "set", "remove", "seal", "all"])), max_size=15)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(STEPS, st.sampled_from([1, 2, 8]), st.sampled_from([None, 0, 500, 2_000]))
 def test_a_store_is_a_dictionary_that_knows_what_has_changed(steps, hashes, limit):
     spill = None if limit is None else FixedSpill(limit)

@@ -18,6 +18,7 @@ from firesteel.columns.kernels.sort import LimitFactory, SortFactory
 from firesteel.columns.rows import rows_of
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
+from tests.seeds import examples
 
 pytestmark = pytest.mark.libraries
 
@@ -68,7 +69,7 @@ def emitted_by(factory, batches, memory="128 mb"):
 
 @given(ROWS, ORDERS, st.integers(0, 20), st.none() | st.integers(0, 20), st.booleans())
 @example([[(1, None, None)] * 9] * 3, [], 0, 0, True)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_rows_come_in_order_from_memory_and_from_files(parts, order, offset, fetch, is_small):
     batches, rows = [], []
     for part in parts:

@@ -27,6 +27,7 @@ from tests.columns.test_vectorised import (
     grouping,
     row,
 )
+from tests.seeds import examples
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
@@ -81,7 +82,7 @@ def in_one_phase(plan, parts):
     return sorted(values for _, *values in run.take_rows())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @example([[]], (), [call("COUNT")], 1, 1, 1, "1 b")
 @given(
     st.lists(batches_of(EXACT), min_size=1, max_size=3),

@@ -35,6 +35,7 @@ from firesteel.common.encoding.program_values import program_entries
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.spilling import FixedSpill
+from tests.seeds import examples
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]
 
@@ -184,7 +185,7 @@ CHOSEN = st.lists(st.sampled_from(CALLS) | st.sampled_from(COLLECTING), max_size
 WITH_DISTINCT = st.lists(st.sampled_from(CALLS) | st.sampled_from(COLLECTING) | st.sampled_from(DISTINCT), max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @example([], (), [call("COUNT", BIG), call("COUNT", TEXT, distinct=True)], False)
 @example([], (), DISTINCT, False)
 @given(BATCHES, KEYS, WITH_DISTINCT, st.booleans())
@@ -210,7 +211,7 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
     assert fast.take_rows() == slow.take_rows()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @example([[row(DOUBLE, -0.0)], [row(DOUBLE, 0.0)]], (), [call("COUNT"), call("MIN", DOUBLE)], [False] * 4)
 @given(BATCHES, KEYS, WITH_DISTINCT, st.lists(st.booleans(), min_size=4, max_size=4))
 def test_row_and_column_operators_restore_each_others_state(batches, keys, calls, ways):
@@ -270,7 +271,7 @@ def left_by(changes):
     return +left
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @example([[(row(), INSERT), (row(), INSERT), (row(BIG, -(1 << 63)), UPDATE_BEFORE)]], (), [call("AVG", BIG)], 100)
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
@@ -297,7 +298,7 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
         assert left_by(few_changes) == left_by(all_changes)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @example(
     [[(row(), INSERT), (row(INT, 0), INSERT), (row(INT, 1), UPDATE_BEFORE)]],
     (),
@@ -468,7 +469,7 @@ WINDOWS_AND_BATCHES = st.sampled_from(SLICED).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     WINDOWS_AND_BATCHES,
     st.sampled_from([(), (TEXT,), (NUMBER, FLAG), (TEXT, NUMBER)]),
@@ -529,7 +530,7 @@ def with_window_end(batch):
     return batch.with_columns([*batch.columns, end])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(BATCHES, KEYS, CHOSEN, st.none() | st.sampled_from(WINDOWS), MARKS, st.booleans())
 def test_windows_fire_as_row_by_row(batches, keys, calls, window, marks, is_streaming):
     factory = windowing(keys, calls, window)

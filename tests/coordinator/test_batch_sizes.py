@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.coordinator.batch_sizes import BatchSizes
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +65,7 @@ class Engine:
         return size / (self.fixed_s + size * self.marginal_s)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.sampled_from([0.0, 0.02]), st.integers(0, 99))
 def test_throughput_approaches_that_of_the_best_constant_batch_size(
     fixed_s: float, marginal_s: float, noise: float, seed: int
@@ -75,7 +76,7 @@ def test_throughput_approaches_that_of_the_best_constant_batch_size(
     assert engine.rate >= 0.8 * engine.best_rate
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.integers(0, 99))
 def test_occasional_slow_batches_hardly_lower_the_rate(fixed_s: float, marginal_s: float, seed: int) -> None:
     engine = Engine(fixed_s, marginal_s, 0.05, accidents=0.03, seed=seed)
@@ -84,7 +85,7 @@ def test_occasional_slow_batches_hardly_lower_the_rate(fixed_s: float, marginal_
     assert engine.rate >= 0.7 * engine.best_rate
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, FIXED, MARGINAL, st.integers(0, 99))
 def test_batch_sizes_adapt_to_changed_costs(
     fixed_s: float, marginal_s: float, new_fixed_s: float, new_marginal_s: float, seed: int
@@ -97,7 +98,7 @@ def test_batch_sizes_adapt_to_changed_costs(
     assert engine.rate >= 0.75 * engine.best_rate
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(FIXED, FIXED, MARGINAL)
 def test_growing_fixed_costs_do_not_shrink_batches(fixed_s: float, more_s: float, marginal_s: float) -> None:
     engine = Engine(fixed_s, marginal_s)
@@ -108,7 +109,7 @@ def test_growing_fixed_costs_do_not_shrink_batches(fixed_s: float, more_s: float
     assert max(engine.elements[-3:]) >= 0.95 * before  # but for the batches that try a smaller size
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(FIXED, MARGINAL, st.floats(0.3, 60), st.integers(0, 99))
 def test_checkpoints_are_on_time_if_fixed_costs_allow_it(
     fixed_s: float, marginal_s: float, interval_s: float, seed: int
@@ -144,7 +145,7 @@ def test_the_first_batches_grow_quickly() -> None:
     assert engine.elements[-1] > 1_000_000
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.floats(0.3, 3), st.floats(0.001, 0.05), st.floats(0, 10), st.integers(0, 99))
 def test_a_slow_first_batch_does_not_hide_fixed_costs(
     fixed_s: float, marginal_s: float, start_s: float, seed: int

@@ -15,6 +15,7 @@ from firesteel.datastream.functions import ProcessJoinFunction
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import OperatorHarness
+from tests.seeds import examples
 
 LEFT_LATE = OutputTag("left late")
 RIGHT_LATE = OutputTag("right late")
@@ -184,7 +185,7 @@ def meet(earlier: Any, later: Any) -> bool:
     return bool(later[3] == earlier[3] or later[3] < earlier[4])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(EVENTS, BOUNDS, st.booleans())
 def test_pairs_and_late_elements_are_those_of_the_model(events: list[Event], bounds: list[int], is_batch: bool) -> None:
     lower, upper = bounds

@@ -20,6 +20,7 @@ from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, 
 from firesteel.operators.chain.operator_errors import StateMigrationError
 from firesteel.operators.state.descriptions import DESCRIBED
 from tests.operators.test_state_migration import BACKENDS, state_of, written
+from tests.seeds import examples
 
 
 def record(*fields: tuple[Any, ...], name: str = "Order") -> str:
@@ -144,7 +145,7 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(SCHEMAS, SCHEMAS)
 def test_what_fits_can_be_read(old: Any, new: Any) -> None:
     if can_read(json.dumps(old), json.dumps(new)):

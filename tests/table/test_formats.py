@@ -18,6 +18,7 @@ from firesteel.connectors.identifiers import table_formats
 from firesteel.connectors.table_options import Options
 from firesteel.table import DataTypes
 from firesteel.table.errors import ValidationException
+from tests.seeds import examples
 
 
 def format_of(name, columns, **options):
@@ -71,7 +72,7 @@ TIMES = st.text("0129-: .T\n", max_size=27) | st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.none() | TIMES, max_size=4) | st.tuples(TIMES, st.integers(1, 5)).map(lambda t: [t[0]] * t[1]),
     st.integers(0, 2),
@@ -115,7 +116,7 @@ def test_csv_that_arrow_reads_otherwise_is_read_by_records(field):
 QUOTED = st.lists(st.text(st.sampled_from('",\n x'), max_size=5), max_size=5)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(QUOTED, QUOTED)
 def test_csv_by_columns_means_the_same_as_by_records(written, raw):
     columns = {"a": "STRING", "b": "STRING"}

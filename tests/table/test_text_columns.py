@@ -22,6 +22,7 @@ from firesteel.connectors.formats.table_format import Columns
 from firesteel.connectors.formats.text_columns import is_parsed, parsed, texts_of
 from firesteel.connectors.formats.text_values import Style, reader_of, writer_of
 from firesteel.connectors.table_options import Options
+from tests.seeds import examples
 
 TEXT = t.VarCharType(t.MAX_LENGTH)
 MOMENTS = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 30))
@@ -57,7 +58,7 @@ def test_columns_without_values_are_read_as_columns(kind: t.DataType, style: Sty
     assert found.null_count == 3
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(COLUMNS, STYLES)
 def test_columns_are_written_as_values(column: tuple[t.DataType, list[Any]], style: Style) -> None:
     kind, values = column
@@ -67,7 +68,7 @@ def test_columns_are_written_as_values(column: tuple[t.DataType, list[Any]], sty
     assert pylist(texts_of(array, kind, style)) == [None if one is None else write(one) for one in pylist(array)]
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(COLUMNS, STYLES, st.integers(0, 25), st.sampled_from(" 09-:.TZe+tNx"), st.booleans(), st.integers(0, 6))
 def test_columns_are_read_as_values(
     column: tuple[t.DataType, list[Any]], style: Style, place: int, other: str, is_changed: bool, precision: int
@@ -104,7 +105,7 @@ def test_usual_texts_are_read_by_columns() -> None:
     assert parsed(pa.array(["01:02:03.4"]), t.TimeType(), Style.SQL) is not None
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(COLUMNS, min_size=1, max_size=3))
 def test_rows_are_written_as_their_values(columns: list[tuple[t.DataType, list[Any]]]) -> None:
     length = min(len(values) for _, values in columns)
@@ -123,7 +124,7 @@ def test_rows_are_written_as_their_values(columns: list[tuple[t.DataType, list[A
         assert csv.encode(batch) == [csv.codec.line(row).encode() for row in rows]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     st.lists(COLUMNS, min_size=1, max_size=3), st.sampled_from([b"", b" ", b"0", b"x", b'"', b"\n", b"\xef\xbb\xbf"])
 )
