@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.seeds import ALL
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
@@ -130,7 +132,7 @@ def test_programs_see_what_python_shows_them(look: str, looks: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES[:: 1 if ALL else 2], ids=lambda path: path.stem)
 def test_examples_print_the_same_both_ways(example: Path) -> None:
     program, arguments = str(example.relative_to(ROOT)), ARGUMENTS.get(example.stem, [])
     status, printed = run(["-m", "firesteel", "run", "-q"], program, arguments, ROOT)

@@ -142,14 +142,10 @@ class VectorRanked(VectorCall):
         if self._may_expire:
             self._rows.drop(self._rows.of(firsts.take(np.flatnonzero(counts == 0))))
         there = np.flatnonzero(self.counted(batch))
-        argument = batch.columns[self.plan.arguments[0]]
-        keys = firsts.take(groups.codes)
-        columns = [column.cast(kind) for column, kind in zip((*keys.columns, argument), self._types, strict=True)]
-        rows = ColumnBatch(tuple(columns), batch.length, batch.kinds).take(there)
-        ranked = self._rows.rank(rows, 1)
+        ranked = self._rows.rank(self._values_of(batch, firsts.take(groups.codes)).take(there), 1)
         if not ranked.changes.is_effective.all():
             return None
-        found = _first_rows(ranked)
+        self._pending, found = ranked, _first_rows(ranked)
         others = np.setdiff1d(np.arange(groups.count), groups.codes[there])
         owners, known = self._rows.best(firsts.take(others)) if len(others) else (_NONE, _NONE)
         shown_rows = concat([found.rows, self._rows.take(known)]) if len(known) else found.rows
@@ -162,8 +158,13 @@ class VectorRanked(VectorCall):
         shown[timeline.after[there[found.changed]]] = codes[found.after]
         # A place that is not set shows what the last one before it shows; the first one of each group is set.
         shown = shown[np.maximum.accumulate(np.where(shown == -2, 0, np.arange(len(shown))))]
-        self._pending = ranked
         return Results(shown, shown < 0, lambda numbers, nulls: values.take(pa.array(numbers, mask=nulls)))
+
+    def _values_of(self, batch: ColumnBatch, keys: ColumnBatch) -> ColumnBatch:
+        """Return the rows of a batch as values are kept, given the keys of their groups."""
+        columns = (*keys.columns, batch.columns[self.plan.arguments[0]])
+        cast = (column.cast(kind) for column, kind in zip(columns, self._types, strict=True))
+        return ColumnBatch(tuple(cast), batch.length, batch.kinds)
 
     def accept(self) -> None:
         """Change the values by the last batch."""
