@@ -323,6 +323,14 @@ def test_mini_batches_leave_the_same_rows_with_one_change_per_group(batches, key
     [False, True, True] + [False] * 7,
     2_000,
 )
+@example(  # zeros that are equal and shown otherwise
+    [[(row(DOUBLE, 0.0), INSERT)], [(row(DOUBLE, -0.0), INSERT)], [(row(DOUBLE, 0.0), DELETE)]],
+    (),
+    [call("LAST_VALUE", DOUBLE), call("MIN", DOUBLE)],
+    (10_000, 1024),
+    [False] * 10,
+    None,
+)
 @given(
     st.lists(rows(TEXTS, PLAIN_FLOATS), min_size=1, max_size=6).flatmap(lambda pool: lives(pool) | changes(pool)),
     KEYS,

@@ -27,7 +27,7 @@ from firesteel.columns.kernels.ranked_rows import Ranked, RankedRows
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.segments import first_of_segments
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall, has_negative_zero, is_finite
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import batch_of, keys_of
 from firesteel.columns.values import arrow_type
@@ -102,6 +102,11 @@ class VectorRanked(VectorCall):
         self._rows = make(self._keys, order, width + 1, context, name, 0)
         # Restored values may be of groups that expired when there was a time to live.
         self._may_expire = ttl_ms > 0 or not self._rows.is_empty
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether all values are finite and none is -0.0: equal values would not be shown alike."""
+        column = batch.columns[self.plan.arguments[0]]
+        return is_finite(column) and not has_negative_zero(column)
 
     # --- the marks ---------------------------------------------------------------------------------------------------
 

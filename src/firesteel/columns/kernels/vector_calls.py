@@ -227,11 +227,7 @@ class VectorExtreme(_Numeric):
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether values are finite and none is -0.0; 0.0 and -0.0 are equal, and the first is kept."""
-        if not super().covers(batch):
-            return False
-        if not isinstance(self.plan.type, _FLOATS):
-            return True
-        return not _has_negative_zero(to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0)))
+        return super().covers(batch) and not has_negative_zero(batch.columns[self.plan.arguments[0]])
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether no state is NaN or -0.0."""
@@ -280,6 +276,11 @@ class VectorExtreme(_Numeric):
 def is_finite(column: pa.Array) -> bool:
     """Return whether a column has no infinite values and no NaN."""
     return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
+
+
+def has_negative_zero(column: pa.Array) -> bool:
+    """Return whether a column has -0.0, which equals 0.0 and is shown otherwise."""
+    return pa.types.is_floating(column.type) and _has_negative_zero(to_numpy(pc.fill_null(column, 0)))
 
 
 def _has_negative_zero(values: Array) -> bool:
