@@ -13,8 +13,9 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.distinct_groups import DistinctGroups
 from firesteel.columns.kernels.key_numbers import KeyNumbers
+from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.saved_rows import SavedRows
-from firesteel.columns.kernels.segments import count_on, first_of_segments
+from firesteel.columns.kernels.segments import count_on
 from firesteel.columns.kernels.vector_calls import counted
 from firesteel.columns.rows import batch_of, hashable_values
 
@@ -87,22 +88,23 @@ class DistinctValues:
         if self._groups is not None:
             is_end = rows.columns[len(self._plan.keys)].is_null().to_numpy(zero_copy_only=False)
             rows = rows.filter(self._groups.restore(rows, is_end))
-        numbers = self._current(rows)
+        groups, numbers = self._current(rows)
         for counts, change in zip(self._counts, rows.columns[len(self._columns) :], strict=True):
-            np.add.at(counts, numbers, change.to_numpy())
+            np.add.at(counts, numbers[groups.codes], change.to_numpy())
 
-    def _current(self, rows: ColumnBatch) -> Array:
-        """Return the numbers of values; those of groups that have expired since do not count any more."""
-        numbers = self._find(rows)
+    def _current(self, rows: ColumnBatch) -> tuple[RowGroups, Array]:
+        """Return the rows by value, and the numbers of the values; those of expired groups do not count any more."""
+        groups, numbers = self._find(rows)
         if self._groups is not None:
-            self._counts[:, numbers[self._groups.are_outdated(rows, numbers)]] = 0
-        return numbers
+            outdated = self._groups.are_outdated(rows.take(groups.first_rows()), numbers)
+            self._counts[:, numbers[outdated]] = 0
+        return groups, numbers
 
-    def _find(self, rows: ColumnBatch) -> Array:
-        numbers = self._values.find(rows, self._columns)
+    def _find(self, rows: ColumnBatch) -> tuple[RowGroups, Array]:
+        groups, numbers = self._values.find_groups(rows, self._columns)
         while len(self._values) > self._counts.shape[1]:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
-        return numbers
+        return groups, numbers
 
     def first_or_last(self, batch: ColumnBatch, signs: Array | None, begins: Array | None) -> list[Array] | None:
         """Return for each condition which rows bring a value that their group does not have, or take the last one away.
@@ -122,18 +124,18 @@ class DistinctValues:
         masks = [counted(batch, plan.arguments, condition) for condition in plan.conditions]
         there = np.flatnonzero(np.logical_or.reduce(masks))
         rows = ColumnBatch(tuple(columns), batch.length).take(there)
-        numbers, firsts, codes = _by_number(self._current(rows))
+        groups, numbers = self._current(rows)
         before = self._counts[:, numbers]
         after, found = before.copy(), [np.zeros(batch.length, bool) for _ in masks]
         for mask, counts, is_found in zip(masks, after, found, strict=True):
             own = np.flatnonzero(mask[there])
             steps = np.ones(len(own), np.int64) if signs is None else signs[there[own]]
-            count = count_on(counts, codes[own], steps)
+            count = count_on(counts, groups.codes[own], steps)
             if (count < 0).any():
                 return None
             is_found[there[own]] = count == (steps > 0)
         is_saved = (before != after if plan.retracts else (before == 0) & (after > 0)).any(axis=0)
-        saved = rows.take(firsts[is_saved])
+        saved = rows.take(groups.first_rows()[is_saved])
         saved = saved.with_columns([*saved.columns, *map(pa.array, (after - before)[:, is_saved])])
         self._pending = numbers, after, saved
         return found
@@ -210,12 +212,3 @@ class DistinctValues:
         found = batch_of(rows, (*self._plan.types, *[pa.int64()] * len(self._plan.conditions)))
         self._restore(found)
         self._unsaved.append(found)
-
-
-def _by_number(values: Array) -> tuple[Array, Array, Array]:
-    """Return the different numbers of values, a row with each, and the place of each row's number among them."""
-    order = np.argsort(values, kind="stable")
-    is_first = first_of_segments(values[order])
-    codes = np.empty(len(values), np.int64)
-    codes[order] = np.cumsum(is_first) - 1
-    return values[order[is_first]], order[is_first], codes

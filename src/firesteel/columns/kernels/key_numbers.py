@@ -37,11 +37,16 @@ class KeyNumbers:
 
     def find(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row; the key columns may have any type."""
+        groups, found = self.find_groups(rows, columns)
+        return found[groups.codes]
+
+    def find_groups(self, rows: ColumnBatch, columns: Sequence[int]) -> tuple[RowGroups, Array]:
+        """Return the rows by key, and the number of each key."""
         groups, keys, order, found = self._look_up(rows, columns)
         is_new = found < 0
         found[is_new] = np.arange(self._count, self._count + np.count_nonzero(is_new))
         self._insert(keys.with_values(found[order]).where(is_new[order]))
-        return found[groups.codes]
+        return groups, found
 
     def known(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         """Return the number of the key of each row, -1 for a key that has none and gets none."""
