@@ -75,6 +75,7 @@ class KeyOrders:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._connection: Connection | None = None
+        self._readers: dict[str, KeyReader] = {}
 
     def reader(self, chunk_type: str) -> KeyReader:
         """Return what makes of a key a value that has its order.
@@ -82,7 +83,11 @@ class KeyOrders:
         Args:
             chunk_type: As of the function `chunk_type`.
         """
-        type_name, _, details = chunk_type.partition(" ")
+        if chunk_type not in self._readers:
+            self._readers[chunk_type] = self._new_reader(*chunk_type.partition(" ")[::2])
+        return self._readers[chunk_type]
+
+    def _new_reader(self, type_name: str, details: str) -> KeyReader:
         if type_name not in _TEXTS:
             return _READERS[type_name]
         collation, _, size = details.partition(" ")
