@@ -19,7 +19,7 @@ from firesteel.columns.kernel import KernelContext, StateTable
 if TYPE_CHECKING:
     from firesteel.common.encoding.entry_columns import ColumnSource
 
-__all__ = ["ExpiringTable", "HeldClock", "expiring_table", "taken_values", "values_of"]
+__all__ = ["CleaningTime", "ExpiringTable", "HeldClock", "expiring_table", "taken_values", "values_of"]
 
 _TAKEN_AT_ONCE = 10_000
 _VISITS_PER_WRITE = 2
@@ -61,6 +61,22 @@ class HeldClock:
     def __call__(self) -> int:
         """Return the time (ms)."""
         return self._held_ms
+
+
+class CleaningTime:
+    """Tells when to forget what has expired: a time to live after it was done last."""
+
+    def __init__(self, ttl_ms: int, now_ms: Callable[[], int]) -> None:
+        self._ttl_ms, self._now_ms = ttl_ms, now_ms
+        self.done()
+
+    def is_due(self) -> bool:
+        """Return whether it is time; never without a time to live."""
+        return self._ttl_ms > 0 and self._now_ms() >= self._last_ms + self._ttl_ms
+
+    def done(self) -> None:
+        """Note that it was done now."""
+        self._last_ms = self._now_ms()
 
 
 class ExpiringTable:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.distinct_filters import DistinctFilters
@@ -35,24 +36,10 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
-
-
-class _Cleanup:
-    """Tells when to forget what groups had that have expired: a time to live after the last time."""
-
-    def __init__(self, ttl_ms: int, now_ms: Callable[[], int]) -> None:
-        self._ttl_ms, self._now_ms = ttl_ms, now_ms
-        self._last_ms = now_ms()
-
-    def is_due(self) -> bool:
-        """Return whether it is time, which begins a new period."""
-        is_due = self._ttl_ms > 0 and self._now_ms() >= self._last_ms + self._ttl_ms
-        self._last_ms = self._now_ms() if is_due else self._last_ms
-        return is_due
 
 
 @dataclass(frozen=True)
@@ -95,7 +82,7 @@ class GroupAggregate(Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
-        self._cleanup = _Cleanup(self._ttl_ms, context.now_ms)
+        self._cleaning = CleaningTime(self._ttl_ms, context.now_ms)
         self._ranked = RankedCalls(())
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
         calls = self._calls = group_calls(self._distinct.calls, plan.input_types, plan.retracts)
@@ -191,7 +178,10 @@ class GroupAggregate(Grouping):
         self._clock.move()
         if self._vectors is not None:
             self._distinct.flush()
-            self._vectors.flush(self._cleanup.is_due())
+            is_due = self._cleaning.is_due()
+            self._vectors.flush(is_due)
+            if is_due:
+                self._cleaning.done()
 
     def _process_rows(self, batch: ColumnBatch) -> None:
         if self.context.is_streaming and self._plan.mini_batch_rows:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.rank_changes import places_of_ids
@@ -93,7 +94,7 @@ class BestRows:
         self._written = np.zeros(0, np.int64)  # by key
         self._runs: list[_Run] = []
         self._unsaved: list[ColumnBatch] = []
-        self._cleaned_ms = self._now_ms() if self._ttl_ms else 0
+        self._cleaning = CleaningTime(self._ttl_ms, self._now_ms)
 
     def _restore(self) -> None:
         parts = [(rows.with_columns(rows.columns[:-1]), rows.columns[-1].to_numpy()) for rows in self._log.rows()]
@@ -189,7 +190,7 @@ class BestRows:
         """Write what has changed since the last version, and forget expired keys from time to time."""
         self._log.save(self._unsaved, sum(int(run.is_there.sum()) for run in self._runs), self._all)
         self._unsaved.clear()
-        if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
+        if self._cleaning.is_due():
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
         self._room.leave_memory()

@@ -6,6 +6,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.segments import distinct
@@ -28,7 +29,7 @@ class DistinctGroups:
         self._numbers = KeyNumbers(context.spill())
         self._ages, self._written = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by group
         self._owners, self._came = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by value
-        self._cleaned_ms = context.now_ms()
+        self._cleaning = CleaningTime(ttl_ms, context.now_ms)
 
     def _find(self, rows: ColumnBatch) -> Array:
         numbers = self._numbers.find(rows, self._columns)
@@ -75,7 +76,7 @@ class DistinctGroups:
 
     def are_due(self) -> bool:
         """Return whether it is time to forget groups that have expired."""
-        return self._ttl_ms > 0 and self._now_ms() >= self._cleaned_ms + self._ttl_ms
+        return self._cleaning.is_due()
 
     def keep(self, values: Array) -> None:
         """Forget all values but some, given by ascending numbers, and all groups without any."""
@@ -84,7 +85,7 @@ class DistinctGroups:
         self._numbers.keep(kept)
         self._ages, self._written = self._ages[kept], self._written[kept]
         self._owners, self._came = np.searchsorted(kept, owners), self._came[values]
-        self._cleaned_ms = self._now_ms()
+        self._cleaning.done()
 
 
 def _grown(part: Array, length: int) -> Array:

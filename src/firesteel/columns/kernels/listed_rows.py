@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.hashing import groups_of, row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.hash_index import HashIndex
@@ -60,7 +61,7 @@ class ListedRows:
         self._index = HashIndex(room)
         self._unsaved: list[ColumnBatch] = []
         self._next = 0
-        self._cleaned_ms = context.now_ms()
+        self._cleaning = CleaningTime(self._ttl_ms, context.now_ms)
         if parts := list(self._log.rows()):
             self._restore(concat(parts))
 
@@ -137,10 +138,11 @@ class ListedRows:
 
     def flush(self) -> None:
         """Write what has changed since the last version, and forget expired rows from time to time."""
-        if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
+        if self._cleaning.is_due():
             numbers = self._store.numbers()
             self._remove(numbers[self._store.values["written"][numbers] + self._ttl_ms <= self._now_ms()])
-            self._log.is_outdated, self._cleaned_ms = True, self._now_ms()
+            self._log.is_outdated = True
+            self._cleaning.done()
         self._log.save(self._unsaved, self._store.left, self._all)
         self._unsaved.clear()
         self._room.leave_memory()

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.hashing import Hashes, groups_of, row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.found_rows import FoundRows
@@ -106,7 +107,7 @@ class LiveRows:
         self._unsaved: list[ColumnBatch] = []
         self._touched: list[Array] = []
         self._next_id = 0
-        self._cleaned_ms = context.now_ms()
+        self._cleaning = CleaningTime(ttls_ms[0], context.now_ms)
         self.has_matches = bool(self._values)
         self._restore()
 
@@ -299,7 +300,7 @@ class LiveRows:
 
     def flush(self) -> None:
         """Write what has changed since the last version, and forget expired rows from time to time."""
-        if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
+        if self._cleaning.is_due():
             self._clean()
         if self._touched:
             touched = distinct(np.concatenate(self._touched))
@@ -317,7 +318,7 @@ class LiveRows:
         expired = numbers[~self._are_live(numbers)]
         self._store.remove(expired)
         self._log.is_outdated |= len(expired) > 0
-        self._cleaned_ms = self._now_ms()
+        self._cleaning.done()
         if self._store.is_sparse:
             self._compact()
 

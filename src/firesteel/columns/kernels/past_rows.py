@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
@@ -109,7 +110,7 @@ class PastRows:
         self._numbers = KeyNumbers(self._room.spill)
         self._runs: list[PlacedRows] = []
         self._unsaved: list[tuple[PlacedRows, int]] = []  # with the time of their writing
-        self._cleaned_ms = self._now_ms() if self._ttl_ms else 0
+        self._cleaning = CleaningTime(self._ttl_ms, self._now_ms)
         # By key: the rows so far, those of them that have expired, the last time, and when it was written.
         self._counts, self._expired = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._lasts, self._written = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -203,7 +204,7 @@ class PastRows:
                 self._ended_log.add(ends)
         self._unsaved.clear()
         self._unsaved_ends.clear()
-        if self._ttl_ms and self._now_ms() >= self._cleaned_ms + self._ttl_ms:
+        if self._cleaning.is_due():
             self._clean()
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
         self._room.leave_memory()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
-from firesteel.columns.expiring_state import taken_values
+from firesteel.columns.expiring_state import CleaningTime, taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
@@ -58,7 +58,8 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
             left, right = (np.array([entry[side] for entry in entries], np.int64) for side in (0, 1))
             self._set(batch_of([entry[2] for entry in entries], types), left, right, written)
             self._log.is_outdated = True
-        self._left, self._cleaned_ms = len(self._counted()), context.now_ms()
+        self._left = len(self._counted())
+        self._cleaning = CleaningTime(context.state_ttl_ms, context.now_ms)
 
     def _set(self, rows: ColumnBatch, left: Array, right: Array, written: Array) -> None:
         numbers = self._find(rows)
@@ -130,10 +131,10 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
 
     def flush(self) -> None:
         """Write the counts that have changed, and forget rows without any from time to time."""
-        ttl_ms, now_ms = self.context.state_ttl_ms, self.context.now_ms()
-        if ttl_ms and now_ms >= self._cleaned_ms + ttl_ms:
+        if self._cleaning.is_due():
             self._expire(np.arange(len(self._numbers)))
-            self._left, self._cleaned_ms = len(self._counted()), now_ms
+            self._left = len(self._counted())
+            self._cleaning.done()
         changed = starmap(self._saved_form, self._unsaved)
         self._log.save(changed, self._left, self._left_rows)
         self._unsaved.clear()
