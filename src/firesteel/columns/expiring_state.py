@@ -64,18 +64,18 @@ class HeldClock:
 
 
 class CleaningTime:
-    """Tells when to forget what has expired: a time to live after it was done last."""
+    """The time of the next cleanup of expired state: one time to live after the last cleanup."""
 
     def __init__(self, ttl_ms: int, now_ms: Callable[[], int]) -> None:
         self._ttl_ms, self._now_ms = ttl_ms, now_ms
         self.done()
 
     def is_due(self) -> bool:
-        """Return whether it is time; never without a time to live."""
+        """Return whether a cleanup is due; without a time to live it never is."""
         return self._ttl_ms > 0 and self._now_ms() >= self._last_ms + self._ttl_ms
 
     def done(self) -> None:
-        """Note that it was done now."""
+        """Note that a cleanup ended now."""
         self._last_ms = self._now_ms()
 
 

@@ -107,7 +107,7 @@ class DistinctValues:
         return groups, numbers
 
     def first_or_last(self, batch: ColumnBatch, signs: Array | None, begins: Array | None) -> list[Array] | None:
-        """Return for each condition which rows bring a value that their group does not have, or take the last one away.
+        """Return a mask per condition of the rows that bring a new value to their group, or remove its last occurrence.
 
         Args:
             batch: The rows. They count only once `accept` is called.

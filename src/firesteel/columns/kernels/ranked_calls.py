@@ -1,4 +1,4 @@
-"""The calls of one operator that rank values, and how these get out of and into the states of the row path."""
+"""The calls of an operator that rank values, and the conversion of their values from and to the row path's states."""
 
 from __future__ import annotations
 

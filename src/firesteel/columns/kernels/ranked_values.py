@@ -1,6 +1,6 @@
-"""MIN, MAX, FIRST_VALUE and LAST_VALUE of rows that come and go: the values of all groups, by rank, as columns.
+"""MIN, MAX, FIRST_VALUE and LAST_VALUE over changelogs, with the values of all groups as ranked rows.
 
-The state of a group in its store is a mark; its values are rows of their own, so a version has those that change.
+The group store keeps only a mark per group. Each value is a row of its own, so a version contains only changed values.
 
 Why: `docs/decisions/0065-values-that-come-and-go.md`.
 """
@@ -43,12 +43,12 @@ _LATER = np.int64(1 << 40)
 
 
 class Results(NamedTuple):
-    """Results of a call, compared by numbers.
+    """The results of a call, as numbers that are equal if the results are.
 
     Attributes:
         values: The number of each result.
-        nulls: A mask of those that are NULL (None if none is).
-        column: Returns some of them as a column.
+        nulls: A mask of the results that are NULL; None if none is.
+        column: Converts some of the numbers, with their mask, to a column of results.
     """
 
     values: Array
@@ -57,7 +57,7 @@ class Results(NamedTuple):
 
 
 class VectorRanked(VectorCall):
-    """One call over the values that groups have now.
+    """A retractable call whose values are ranked rows: the result of a group is its first row.
 
     Args:
         plan: The call.
