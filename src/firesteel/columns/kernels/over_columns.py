@@ -89,9 +89,8 @@ class _Frames:
 class OverColumns(TimedKernel):
     """Emits each row with the results of the calls; in event time once the watermark has passed it.
 
-    In processing time, rows are in the order in which they come, and nothing waits. A row has no peers, but for the
-    rows of one millisecond in a range, which Flink emits together; as it is chance which rows these are, each is emitted
-    at once here.
+    In processing time, rows are in the order in which they come, and nothing waits. A row has no peers:
+    of a range, Flink emits the rows of one millisecond together, but it is chance which rows these are.
 
     With a frame that begins a number of rows or a time before each row, a row is late if one of its partition that is
     not older has been emitted, or if a timer of its partition that is not older has fired; with other frames, if the
