@@ -16,6 +16,10 @@ from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.rows import keys_of, signs_of
 
 
+_MOST_GROUPS = 0.5
+"""Maximum groups per row."""
+
+
 class WindowVectors:
     """The windows of one operator, updated by whole batches.
 
@@ -64,6 +68,8 @@ class WindowVectors:
         if len(rows) != batch.length or (rows[1:] <= rows[:-1]).any():
             batch = batch.take(rows)
         groups = RowGroups([*(batch.columns[key] for key in self._keys), pa.array(starts), pa.array(ends)], len(rows))
+        if groups.count > _MOST_GROUPS * len(rows):
+            return False  # The states, which are Python objects, cost more than the rows.
         first = groups.first_rows()
         keys = keys_of(batch.take(first), self._keys, self._max_parallelism)
         windows = zip(keys, starts[first].tolist(), ends[first].tolist(), strict=True)
