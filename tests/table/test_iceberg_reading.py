@@ -24,7 +24,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from firesteel.connectors.iceberg.committer import WriteMode
-from firesteel.connectors.iceberg.iceberg_types import check_columns, schema_of, sql_type
+from firesteel.connectors.iceberg.iceberg_types import schema_of, sql_type, stored_table
 from firesteel.connectors.iceberg.source import files_of
 from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
 from firesteel.connectors.iceberg.writer import IcebergSink
@@ -118,7 +118,7 @@ def test_position_deletes_are_applied(tmp_path, lake):
         content=DataFileContent.POSITION_DELETES, file_path=f"file://{path}", file_format=FileFormat.PARQUET,
         partition=Record(), record_count=1, file_size_in_bytes=path.stat().st_size,
     )  # fmt: skip
-    source._tasks[split.split_id].delete_files.add(deletes)
+    source._files[split.split_id].delete_files.add(deletes)
     batches = list(source.read_split(split.split_id, 0, 1))
     assert [batch.columns[0].to_pylist() for batch in batches] == [[1, 3]]
 
@@ -127,7 +127,7 @@ def test_types_are_those_of_flink_both_ways():
     columns = [Column(name, parse_type(text)) for name, text in TYPES.items()]
     schema = schema_of(columns, ())
     assert {field.name: type_text(sql_type(field.field_type, field.name)) for field in schema.fields} == TYPES
-    check_columns(columns, schema, "t", writes=True)
+    stored_table(schema, "t").check(columns, writes=True)
 
 
 def test_types_without_counterpart_are_named():

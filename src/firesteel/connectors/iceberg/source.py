@@ -15,12 +15,11 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.columns.values import arrow_type, to_python
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.iceberg.iceberg_types import to_sql_array
+from firesteel.connectors.data_file_source import DataFileSource
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
+from firesteel.connectors.stored_columns import to_sql_array
 from firesteel.connectors.table_connector import ScanRequest
 from firesteel.connectors.table_options import Options
-from firesteel.functions.connector_base import Source, SourceSplit
-from firesteel.functions.source_reading import ReadingHints
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
@@ -117,11 +116,8 @@ def _current_id(table: Table) -> int | None:
     return None if current is None else current.snapshot_id
 
 
-class IcebergSource(Source[ColumnBatch]):
+class IcebergSource(DataFileSource["FileScanTask"]):
     """Reads data files as column batches; delete files are applied.
-
-    Each split is one data file, which is read as a whole. The id of a split is the path of its file, so that an
-    unbounded source recognises files that it has read.
 
     Args:
         address: The table.
@@ -130,48 +126,30 @@ class IcebergSource(Source[ColumnBatch]):
         monitor_ms: Interval in ms at which new snapshots are discovered; None reads the present ones and ends.
     """
 
-    reading_hints = ReadingHints(first_elements=64)  # A position is a file.
-
     def __init__(
         self, address: IcebergTableAddress, files: SnapshotRange, request: ScanRequest, monitor_ms: int | None
     ) -> None:
-        super().__init__()
+        super().__init__(f"Iceberg table {address}", monitor_ms)
         self._address = address
-        self._files = files
+        self._range = files
         self._request = request
-        self._is_bounded = monitor_ms is None
-        self.discovery_interval_ms = monitor_ms or 0
         self._table: Any = None
-        self._tasks: dict[str, Any] = {}
         self._last_snapshot: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_table": None, "_tasks": {}, "_last_snapshot": None}
+        return {**super().__getstate__(), "_table": None, "_last_snapshot": None}
 
-    def is_bounded(self) -> bool:
-        """Return whether the source does not look for new snapshots."""
-        return self._is_bounded
-
-    # --- discovery ---------------------------------------------------------------------------------------------------
-
-    def discover_splits(self) -> Sequence[SourceSplit]:
-        """Return a split for each data file."""
-        self._refresh()
-        finished = not self._is_bounded
-        return [SourceSplit(path, 1, is_finished=finished) for path in sorted(self._tasks)]
-
-    def _refresh(self) -> None:
+    def new_files(self) -> Mapping[str, FileScanTask]:
         """Load the table, and plan the files of the snapshots since the last call."""
         with self._address.opened() as table:
             found = _current_id(table)
             if self._table is not None and found == self._last_snapshot:
-                return
-            files = self._files
+                return {}
+            files = self._range
             if self._last_snapshot is not None and files.is_incremental:
                 files = replace(files, snapshot_id=None, after=self._last_snapshot)
-            tasks = {task.file.file_path: task for task in files.plan(table) if self._is_wanted(task, table)}
             self._table, self._last_snapshot = table, found
-            self._tasks.update(tasks)
+            return {task.file.file_path: task for task in files.plan(table) if self._is_wanted(task, table)}
 
     def _is_wanted(self, task: FileScanTask, table: Table) -> bool:
         """Return whether a file can have rows of the partitions that the filter leaves."""
@@ -186,19 +164,9 @@ class IcebergSource(Source[ColumnBatch]):
         values = _partition_values(self._request.partitions.keys, stored)
         return values is None or bool(self._request.partitions(values))
 
-    # --- reading -----------------------------------------------------------------------------------------------------
-
-    def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:
-        """Yield the rows of a data file.
-
-        Raises:
-            FileNotFoundError: the snapshot with the file has expired.
-        """
-        if split_id not in self._tasks:
-            self._refresh()
-        if split_id not in self._tasks:
-            raise FileNotFoundError(f"data file {split_id} is in no snapshot of the Iceberg table {self._address}")
-        table, task = self._table, self._tasks[split_id]
+    def read_file(self, file: FileScanTask) -> Iterator[ColumnBatch]:
+        """Yield the rows of a data file."""
+        table, task = self._table, file
         names = [column.name for column in self._request.columns]
         schema = table.schema().select(*(names or table.schema().column_names[:1]))
         scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())

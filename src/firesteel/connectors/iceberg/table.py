@@ -81,8 +81,8 @@ class _Iceberg:
                 "jdbc to write"
             )
         self._stored = self._address.ensure(table)
-        check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
-        check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
+        stored_table = iceberg_module("firesteel.connectors.iceberg.iceberg_types").stored_table
+        stored_table(self._stored.schema(), str(self._address)).check(table.physical_columns, self.writes)
 
     def _address_of_options(self) -> Any:
         tables, options = iceberg_module("firesteel.connectors.iceberg.tables"), self._options
