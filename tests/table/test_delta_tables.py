@@ -10,14 +10,17 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.type_text import parse_type, type_text
+from firesteel.common import Configuration
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_connector import Column, ResolvedTable, ScanRequest
 from firesteel.connectors.table_options import Options
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
-from tests.table.local_runs import create, explained, read, written
+from firesteel.table import StreamTableEnvironment
+from firesteel.testing import run_local
+from tests.table.local_runs import create, explained, insert, read, written
 
 pytest.importorskip("deltalake", reason="the extra firesteel[delta] is not installed")
 
@@ -174,7 +177,7 @@ def test_changes_of_rows_are_refused(lake, query):
 
 @pytest.mark.parametrize("kind", ["TIME(0)", "INTERVAL DAY", "ROW<a TIME(0)>", "VARIANT"])
 def test_types_without_counterpart_are_named(kind):
-    with pytest.raises(ValidationException, match="Column 'c' has the type .* Delta has no type for"):
+    with pytest.raises(ValidationException, match=r"Column 'c' has the type .* Delta has no type for"):
         schema_of([Column("c", parse_type(kind))])
 
 
@@ -241,7 +244,7 @@ def test_versions_and_times_are_read(lake):
     assert rows_of(lake.source(mode="streaming", startingVersion="latest")) == [(2, "a")]
     assert rows_of(lake.source(mode="streaming", startingTimestamp=at))[-2:] == [(1, "a"), (2, "a")]
     for option in ({"timestampAsOf": "2001-01-01"}, {"versionAsOf": "9"}, {"versionAsOf": "-1"}):
-        with pytest.raises(ValidationException, match="expected a (time since the first commit|version from 0 to 3)"):
+        with pytest.raises(ValidationException, match=r"expected a (time since the first commit|version from 0 to 3)"):
             lake.source(**option)
 
 
@@ -399,4 +402,25 @@ def test_statistics_tell_ranges_that_readers_may_trust():
     assert found["maxValues"] == {"i": 2, "s": "b", "d": "2024-01-02"}
     assert found["nullCount"] == {"i": 1, "s": 1, "long": 1, "none": 3, "f": 1, "d": 2, "e": 0}
     assert found["numRecords"] == 3
-    assert not isinstance(sql_type(schema_of([Column("e", parse_type("DECIMAL(4, 2)"))]).fields[0].type, "e"), t.IntType)
+
+
+# --- object stores ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_tables_in_an_object_store_use_the_options_of_flink(bucket):
+    def environments():
+        configuration = Configuration()
+        for key, value in bucket.options.items():
+            configuration.set_string(key, value)
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        t_env = StreamTableEnvironment.create(env)
+        t_env.execute_sql(declared(bucket.uri("t"), "k INT, p STRING", "PARTITIONED BY (p)"))
+        return env, t_env
+
+    for row in ("(1, 'a b')", "(2, 'c')"):
+        insert(*environments(), f"INSERT INTO t VALUES {row}")
+    env, t_env = environments()
+    t_env.to_changelog_stream(t_env.sql_query("SELECT * FROM t")).collect_async()
+    assert sorted(tuple(row) for row in run_local(env).elements) == [(1, "a b"), (2, "c")]
+    assert sum(name.endswith(".parquet") for name in bucket.names("t")) == 2

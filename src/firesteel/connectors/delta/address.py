@@ -102,11 +102,17 @@ class DeltaAddress:
         Raises:
             ValidationException: there is no such table or version.
         """
+        found = self._found(version)
+        if found is None:
+            raise ValidationException(f"There is no Delta table at {self.path}")
+        return found
+
+    def _found(self, version: int | None = None) -> DeltaTable | None:
         try:
             return DeltaTable(self._uri, version, self._storage())
         except TableNotFoundError:
-            raise ValidationException(f"There is no Delta table at {self.path}") from None
-        except DeltaError as error:
+            return None
+        except (DeltaError, OSError) as error:
             at = "" if version is None else f" at version {version}"
             raise ValidationException(f"Could not open the Delta table {self.path}{at}: {error}") from None
 
@@ -119,20 +125,21 @@ class DeltaAddress:
         Raises:
             ValidationException: a column has a type that Delta does not have.
         """
-        storage = self._storage()
-        if not DeltaTable.is_deltatable(self._uri, storage):
-            if scheme_of(self.path) is None:
-                local_path(self.path).mkdir(parents=True, exist_ok=True)
-            properties = {key: value for key, value in table.options.items() if key.startswith(PROPERTIES)}
-            DeltaTable.create(
-                self._uri,
-                schema_of(table.physical_columns),
-                mode="ignore",  # another program may be faster
-                partition_by=list(table.partition_keys),
-                description=table.comment,
-                configuration=properties,
-                storage_options=storage,
-            )
+        found = self._found()
+        if found is not None:
+            return found
+        if scheme_of(self.path) is None:
+            local_path(self.path).mkdir(parents=True, exist_ok=True)
+        properties = {key: value for key, value in table.options.items() if key.startswith(PROPERTIES)}
+        DeltaTable.create(
+            self._uri,
+            schema_of(table.physical_columns),
+            mode="ignore",  # another program may be faster
+            partition_by=list(table.partition_keys),
+            description=table.comment,
+            configuration=properties,
+            storage_options=self._storage(),
+        )
         return self.opened()
 
 

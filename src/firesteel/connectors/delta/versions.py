@@ -6,6 +6,7 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -73,7 +74,7 @@ class Versions:
 _CHANGES = ("add", "remove")
 
 
-def _actions(version: int, log: Files, table: str) -> Iterator[Mapping[str, Mapping[str, object]]]:
+def _actions(version: int, log: Files, table: str) -> Iterator[dict[str, dict[str, Any]]]:
     try:
         with log.open(join(table, "_delta_log", f"{version:020}.json")) as file:
             yield from map(json.loads, file.read().splitlines())

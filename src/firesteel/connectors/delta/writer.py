@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,7 @@ from deltalake.transaction import AddAction
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import join
+from firesteel.common.files.remote_path import write_durably
 from firesteel.connectors.data_file_writer import DataFileWriter
 from firesteel.connectors.delta.address import DeltaAddress
 from firesteel.connectors.delta.committer import DeltaCommitter, WrittenFiles
@@ -91,13 +92,10 @@ class DeltaWriter(DataFileWriter[WrittenFiles]):
     def _written_file(self, directory: str, partition: dict[str, str | None], rows: pa.Table) -> AddAction:
         name = f"part-{uuid.uuid4()}.snappy.parquet"
         name = f"{directory}/{name}" if directory else name
-        target = self._address.files.path(join(self._address.path, name))
-        if isinstance(target, Path):
-            target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            pyarrow.parquet.write_table(rows, file)
-            size = file.tell()
-        return AddAction(name, size, partition, int(time.time() * 1000), True, statistics(rows))
+        file = io.BytesIO()
+        pyarrow.parquet.write_table(rows, file)
+        write_durably(self._address.files.path(join(self._address.path, name)), file.getvalue())
+        return AddAction(name, file.tell(), partition, int(time.time() * 1000), True, statistics(rows))
 
     def merged(self, parts: Sequence[WrittenFiles]) -> WrittenFiles:
         """Return all files that were written for a checkpoint as the next transaction of this writer."""
