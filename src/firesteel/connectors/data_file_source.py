@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.functions.connector_base import Source, SourceSplit
@@ -33,7 +33,7 @@ class DataFileSource(Source[ColumnBatch], Generic[T_file]):
         self.discovery_interval_ms = monitor_ms or 0
         self._files: dict[str, T_file] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_files": {}}
 
     def is_bounded(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import unquote
 
 from firesteel.columns.batch import ColumnBatch
@@ -47,7 +46,7 @@ class DeltaSource(DataFileSource[DataFile]):
         self._parquet = self._parquet.with_condition(request.condition, _columns(table.physical_columns))
         self._last: int | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**super().__getstate__(), "_last": None}
 
     def _stored(self, table: ResolvedTable) -> tuple[Column, ...]:

@@ -136,7 +136,7 @@ class IcebergSource(DataFileSource["FileScanTask"]):
         self._table: Any = None
         self._last_snapshot: int | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**super().__getstate__(), "_table": None, "_last_snapshot": None}
 
     def new_files(self) -> Mapping[str, FileScanTask]:
