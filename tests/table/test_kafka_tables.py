@@ -11,6 +11,7 @@ import pytest
 from firesteel.table.errors import ValidationException
 from tests.kafka import broker as brokers
 from tests.kafka import schema_registry
+from tests.table import local_runs
 from tests.table.environments import environment
 
 pytestmark = pytest.mark.slow
@@ -66,6 +67,24 @@ def test_an_upsert_table_keeps_the_last_row_of_each_key(broker):
     t_env.execute_sql("INSERT INTO u SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS T(k) GROUP BY k").wait()
     found = changes(t_env.execute_sql("SELECT k, n FROM u"))
     assert found == [("+I", "a", 1), ("+I", "b", 1), ("-U", "a", 1), ("+U", "a", 2)]
+
+
+def test_a_buffer_sends_the_last_row_of_each_key(broker):
+    topic = broker.topic(1)
+    columns = "k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED"
+    options = {"connector": "upsert-kafka", "topic": topic, "properties.bootstrap.servers": broker.servers,
+               "properties.batch.size": "1", "key.format": "raw", "value.format": "json"}  # fmt: skip
+    rows = "SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a'), ('a')) AS T(k) GROUP BY k"
+    buffered = {"sink.buffer-flush.max-rows": "100", "sink.buffer-flush.interval": "1 s"}
+    alone = {**buffered, "sink.buffer-flush.max-rows": "1"}
+    for given, sent in ((buffered, ["a3", "b1"]), (alone, ["a1", "a2", "a3", "b1"]), ({}, ["a1", "a2", "a3", "b1"])):
+        before = len(broker.read(topic))
+        local_runs.written(local_runs.create("t", columns, {**options, **given}), rows)
+        found = [f"{m.key().decode()}{json.loads(m.value())['n']}" for m in broker.read(topic)[before:]]
+        assert sorted(found) == sent
+    for given in ({"sink.buffer-flush.max-rows": "1"}, {"sink.buffer-flush.interval": "1 s"}):
+        with pytest.raises(ValidationException, match="must be set to be greater than zero together"):
+            local_runs.explained(local_runs.create("t", columns, {**options, **given}), "SELECT 'a', CAST(1 AS BIGINT)")
 
 
 @pytest.mark.spark

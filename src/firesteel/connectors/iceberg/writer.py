@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from firesteel.columns.batch import ColumnBatch, Kind
-from firesteel.columns.row_keys import key_column
+from firesteel.columns.last_rows import last_by_key
 from firesteel.connectors.data_file_writer import DataFileWriter
 from firesteel.connectors.iceberg.committer import IcebergCommitter, WriteMode, WrittenFiles
 from firesteel.connectors.iceberg.files import data_files_of, write_keys
@@ -82,16 +82,3 @@ class IcebergWriter(DataFileWriter[WrittenFiles]):
         columns = [rows.columns[self._sink.names.index(name)] for name in names]
         arrays = [to_stored_array(column, field.type) for column, field in zip(columns, fields, strict=True)]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def last_by_key(rows: ColumnBatch, keys: Sequence[int]) -> ColumnBatch:
-    """Return the last row of each key.
-
-    Args:
-        rows: The changes of one subtask in their order.
-        keys: The positions of the key columns.
-    """
-    names = [f"key{index}" for index in range(len(keys))]
-    columns = [*(key_column(rows.columns[key]) for key in keys), pa.array(np.arange(rows.length))]
-    groups = pa.table(columns, names=[*names, "row"]).group_by(names).aggregate([("row", "max")])
-    return rows.take(np.sort(groups["row_max"].to_numpy()))
