@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.transforms import IdentityTransform
 
 from firesteel.columns import column_types as t
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 10_000
 
-_SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "start-snapshot-id", "end-snapshot-id")
-_TOGETHER = {"start-snapshot-id", "end-snapshot-id"}
-_STREAMING = {"start-snapshot-id"}
+_STARTS, _ENDS = ("start-snapshot-id", "start-tag"), ("end-snapshot-id", "end-tag")
+_BRANCH = "branch"
+_SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "tag", *_STARTS, *_ENDS)
+_STREAMING = {*_STARTS, _BRANCH}
 
 _PRUNABLE = (t.BooleanType, t.IntegralType, t.DecimalType, t.CharType, t.VarCharType, t.DateType)
 
@@ -42,12 +44,14 @@ class SnapshotRange:
         is_incremental: Whether appended files are read.
         after: The snapshot after which appended files are read; None for all of the table's history.
         until: The last snapshot whose appended files are read; None for the current one.
+        branch: The branch whose last snapshot is the current one.
     """
 
     snapshot_id: int | None = None
     is_incremental: bool = False
     after: int | None = None
     until: int | None = None
+    branch: str = MAIN_BRANCH
 
     def plan(self, table: Table) -> Iterator[Any]:
         """Yield pyiceberg's task for each data file.
@@ -58,7 +62,7 @@ class SnapshotRange:
         if self.snapshot_id is not None:
             yield from table.scan(snapshot_id=self.snapshot_id).plan_files()
         if self.is_incremental:
-            last = _current_id(table) if self.until is None else self.until
+            last = current_id(table, self.branch) if self.until is None else self.until
             if last is not None and last != self.after:
                 scan = table.incremental_append_scan(
                     from_snapshot_id_exclusive=self.after, to_snapshot_id_inclusive=last
@@ -70,7 +74,7 @@ def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange
     """Return the data files that the options of a table select. Flink: `ScanContext`.
 
     Args:
-        options: `snapshot-id`, `as-of-timestamp`, `start-snapshot-id` and `end-snapshot-id`.
+        options: `snapshot-id`, `as-of-timestamp`, `branch`, `tag`, and the starts and ends of ranges.
         table: The pyiceberg table.
         is_bounded: Whether later snapshots are not read.
 
@@ -78,41 +82,68 @@ def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange
         ValidationException: the options exclude each other, or a snapshot does not exist.
     """
     given = [key for key in _SNAPSHOT_OPTIONS if key in options.values]
-    if len(given) > 1 and not set(given) <= _TOGETHER:
+    if len(given) > 1 and (len(given) > 2 or given[0] not in _STARTS or given[1] not in _ENDS):
         raise ValidationException(f"The options {' and '.join(map(repr, given))} of 'iceberg' exclude each other")
     if not is_bounded and not set(given) <= _STREAMING:
         raise ValidationException(f"Cannot set {given[-1]} option for streaming reader")
-    start, end = (_snapshot_option(options, table, key) for key in ("start-snapshot-id", "end-snapshot-id"))
+    branch = _branch(options, table, given)
+    start, end = (_named_snapshot(options, table, keys) for keys in (_STARTS, _ENDS))
     if start is not None or end is not None:
-        current = _current_id(table) if is_bounded else None
-        return SnapshotRange(is_incremental=True, after=start, until=current if end is None else end)
-    chosen = _chosen_snapshot(options, table)
-    return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, is_incremental=True, after=chosen)
+        current = current_id(table, branch) if is_bounded else None
+        return SnapshotRange(None, True, start, current if end is None else end, branch)
+    chosen = _chosen_snapshot(options, table, branch)
+    return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, True, chosen, branch=branch)
 
 
-def _chosen_snapshot(options: Options, table: Table) -> int | None:
+def _branch(options: Options, table: Table, given: Sequence[str]) -> str:
+    """Return the branch to read, `main` by default, which need not be there before the first snapshot."""
+    name = options.text(_BRANCH, MAIN_BRANCH)
+    if name != MAIN_BRANCH and table.refs().get(name, _NO_REF).snapshot_ref_type != SnapshotRefType.BRANCH:
+        raise options.invalid(_BRANCH, f"a branch of the table ({_names(table, SnapshotRefType.BRANCH)})")
+    if _BRANCH in options.values and {"snapshot-id", "as-of-timestamp", "tag"} & set(given):
+        raise ValidationException(f"The options '{_BRANCH}' and '{given[0]}' of 'iceberg' exclude each other")
+    return name
+
+
+_NO_REF = SnapshotRef(snapshot_id=-1, snapshot_ref_type=SnapshotRefType.TAG)
+
+
+def _names(table: Table, kind: SnapshotRefType) -> str:
+    return ", ".join(name for name, ref in table.refs().items() if ref.snapshot_ref_type == kind) or "it has none"
+
+
+def _chosen_snapshot(options: Options, table: Table, branch: str) -> int | None:
     """Return the snapshot to read in full: the one that options name, otherwise the current one."""
-    if "snapshot-id" in options.values:
-        return _snapshot_option(options, table, "snapshot-id")
+    named = _named_snapshot(options, table, ("snapshot-id", "tag"))
+    if named is not None:
+        return named
     moment = options.number("as-of-timestamp")
     if moment is None:
-        return _current_id(table)
+        return current_id(table, branch)
     found = table.snapshot_as_of_timestamp(moment)
     if found is None:
         raise ValidationException(f"Cannot find a snapshot older than as-of-timestamp {moment} (ms since the epoch)")
     return int(found.snapshot_id)
 
 
-def _snapshot_option(options: Options, table: Table, key: str) -> int | None:
-    number: int | None = options.number(key)
+def _named_snapshot(options: Options, table: Table, keys: tuple[str, str]) -> int | None:
+    """Return the snapshot that one of two options names, by its id or by a tag."""
+    by_id, by_tag = keys
+    number: int | None = options.number(by_id)
     if number is not None and table.snapshot_by_id(number) is None:
         known = ", ".join(str(snapshot.snapshot_id) for snapshot in table.snapshots())
-        raise options.invalid(key, f"a snapshot of the table ({known or 'it has none'})")
+        raise options.invalid(by_id, f"a snapshot of the table ({known or 'it has none'})")
+    if by_tag in options.values:
+        ref = table.refs().get(options.text(by_tag))
+        if ref is None or ref.snapshot_ref_type != SnapshotRefType.TAG:
+            raise options.invalid(by_tag, f"a tag of the table ({_names(table, SnapshotRefType.TAG)})")
+        number = int(ref.snapshot_id)
     return number
 
 
-def _current_id(table: Table) -> int | None:
-    current = table.current_snapshot()
+def current_id(table: Table, branch: str) -> int | None:
+    """Return the last snapshot of a branch, None if there is none."""
+    current = table.snapshot_by_name(branch)
     return None if current is None else current.snapshot_id
 
 
@@ -142,7 +173,7 @@ class IcebergSource(DataFileSource["FileScanTask"]):
     def new_files(self) -> Mapping[str, FileScanTask]:
         """Load the table, and plan the files of the snapshots since the last call."""
         with self._address.opened() as table:
-            found = _current_id(table)
+            found = current_id(table, self._range.branch)
             if self._table is not None and found == self._last_snapshot:
                 return {}
             files = self._range

@@ -47,6 +47,10 @@ _OPTIONS = (
     "as-of-timestamp",
     "start-snapshot-id",
     "end-snapshot-id",
+    "branch",
+    "tag",
+    "start-tag",
+    "end-tag",
     "streaming",
     "monitor-interval",
     FORMAT_VERSION,
@@ -141,6 +145,8 @@ class IcebergTableSink(_Iceberg):
 
     def __init__(self, table: ResolvedTable, request: SinkRequest) -> None:
         _check_format(table.options)
+        if "branch" in table.options:
+            raise ValidationException("Option 'branch' of 'iceberg' is for reading: rows go to the branch 'main'")
         super().__init__(table)
         _check_format(self._stored.properties)
         stored = self._stored.properties.get(_UPSERT, "").lower() == "true"
