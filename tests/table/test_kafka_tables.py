@@ -87,6 +87,31 @@ def test_a_buffer_sends_the_last_row_of_each_key(broker):
             local_runs.explained(local_runs.create("t", columns, {**options, **given}), "SELECT 'a', CAST(1 AS BIGINT)")
 
 
+@pytest.mark.parametrize(
+    ("name", "first"), [("raw", b"a"), ("protobuf", b"\n\1a"), ("protobuf-confluent", b"\0\0\0\0\1\2\x0e\n\1a")]
+)
+def test_messages_of_a_class_or_a_text_there_and_back(broker, registry, name, first):
+    pytest.importorskip("google.protobuf", reason="the extra firesteel[protobuf] is not installed")
+    topic = broker.topic(1)
+    options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": broker.servers, "format": name,
+               "properties.batch.size": "1", "scan.startup.mode": "earliest-offset",
+               "scan.bounded.mode": "latest-offset", "key.format": "raw", "key.fields": "k",
+               "value.fields-include": "EXCEPT_KEY"}  # fmt: skip
+    if name != "raw":
+        options[f"{name}.message-class-name"] = "google.protobuf.wrappers_pb2.StringValue"
+    if name == "protobuf-confluent":
+        options[f"{name}.url"] = registry.url
+    columns = "k STRING, `value` STRING, h MAP<STRING, BYTES> METADATA FROM 'headers'"
+    statement = local_runs.create("t", columns, options)
+    rows = [("k1", "a", {"x": b"1"}), ("k2", "ä", {})]
+    local_runs.written(
+        statement, "SELECT 'k1', 'a', MAP['x', X'31'] UNION ALL SELECT 'k2', 'ä', CAST(NULL AS MAP<STRING, BYTES>)"
+    )
+    found = broker.read(topic)
+    assert ([m.key() for m in found], found[0].value(), found[0].headers()) == ([b"k1", b"k2"], first, [("x", b"1")])
+    assert local_runs.read("SELECT * FROM t", statement) == rows
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("encoding", ["binary", "json"])
 def test_avro_keys_and_values_there_and_back(broker, encoding):
