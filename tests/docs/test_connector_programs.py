@@ -1,4 +1,4 @@
-"""Each connector has a section with a program, which runs here, or is planned here and runs in tests of the connector."""
+"""Each connector has a section with a program, which runs here, or is planned here and runs in tests elsewhere."""
 
 from __future__ import annotations
 
