@@ -137,7 +137,6 @@ def test_properties_are_todays_options(properties, expected):
             KAFKA | {"format.type": "protobuf"},
             "'format.type' = 'protobuf' has no translation; known are avro",
         ),
-        (KAFKA | {"format.type": "csv", "format.ignore-first-line": "true"}, "'format.ignore-first-line' = 'true'"),
         (KAFKA | {"format.null-literal": "n"}, "'format.null-literal' has no translation"),
         (KAFKA | {"schema.0.name": "a"}, "'schema.0.name' has no translation"),
     ],
@@ -290,10 +289,9 @@ def test_a_format_is_todays_options(descriptor, expected):
         (lambda: Kafka().sink_partitioner_custom("org.P"), "use sink_partitioner_round_robin"),
         (lambda: Elasticsearch().failure_handler_custom("org.H"), "use failure_handler_fail"),
         (lambda: Avro("org.Record"), "use avro_schema"),
-        (lambda: OldCsv().ignore_first_line(), "no option to skip the first line"),
     ],
 )
-def test_java_classes_and_headers_are_refused(call, message):
+def test_java_classes_are_refused(call, message):
     with pytest.raises(NotImplementedError, match=message):
         call()
 

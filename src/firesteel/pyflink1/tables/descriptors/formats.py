@@ -179,13 +179,9 @@ class OldCsv(FormatDescriptor):
         """Skip lines that cannot be parsed."""
         return self._set("format.ignore-parse-errors", True)
 
-    def ignore_first_line(self) -> NoReturn:
-        """Raise an error: the format has no such option.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError("The format csv has no option to skip the first line; remove it from the files")
+    def ignore_first_line(self) -> OldCsv:
+        """Leave out the first line of each file."""
+        return self._set("format.ignore-first-line", True)
 
 
 class Avro(FormatDescriptor):
