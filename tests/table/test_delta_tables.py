@@ -202,6 +202,19 @@ def test_a_table_that_is_not_there_and_other_schemes_are_refused(tmp_path):
         read("SELECT * FROM t", declared("gs://b/t"))
 
 
+def test_errors_of_stores_are_told_in_one_line(monkeypatch):
+    def refused(*_):  # as delta-rs says it after a while
+        raise OSError("Generic S3 error\n \x1b[31m↳\x1b[0m Error performing GET\n  \x1b[31m↳\x1b[0m refused")
+
+    monkeypatch.setattr("firesteel.connectors.delta.address.DeltaTable", refused)
+    with pytest.raises(ValidationException) as found:
+        DeltaAddress("s3://bucket/t").opened(3)
+    expected = (
+        "Could not open the Delta table s3://bucket/t at version 3: Generic S3 error Error performing GET refused"
+    )
+    assert str(found.value) == expected
+
+
 @pytest.mark.parametrize(
     ("changes", "check"),
     [

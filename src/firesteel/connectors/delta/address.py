@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -114,7 +115,7 @@ class DeltaAddress:
             return None
         except (DeltaError, OSError) as error:
             at = "" if version is None else f" at version {version}"
-            raise ValidationException(f"Could not open the Delta table {self.path}{at}: {error}") from None
+            raise ValidationException(f"Could not open the Delta table {self.path}{at}: {_plain(error)}") from None
 
     def ensure(self, table: ResolvedTable) -> DeltaTable:
         """Return the table, which is created if there is none.
@@ -141,6 +142,11 @@ class DeltaAddress:
             storage_options=self._storage(),
         )
         return self.opened()
+
+
+def _plain(error: Exception) -> str:
+    """Return the text of an error of delta-rs, which is a coloured tree of its causes, in one line."""
+    return " ".join(re.sub(r"\x1b\[\d+m|↳", "", str(error)).split())
 
 
 def check_readable(table: DeltaTable, path: str) -> None:

@@ -6,8 +6,6 @@ whose outcome was unknown finds its transactions there when it is repeated, and 
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +14,9 @@ from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction
 
 from firesteel.common.table_errors import TableException
+from firesteel.connectors.commit_retries import commit_with_retries
 from firesteel.connectors.delta.address import DeltaAddress
 from firesteel.functions.connector_base import CommitRequest, Committer
-
-_RETRIES = 5
-_FIRST_WAIT_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +82,7 @@ class DeltaCommitter(Committer):
         Raises:
             CommitFailedError: other writers were faster, even after several retries.
         """
-        for retry in range(_RETRIES + 1):
-            try:
-                self._commit_new([request.committable for request in requests])
-                return
-            except CommitFailedError:
-                if retry == _RETRIES:
-                    raise
-                time.sleep(_FIRST_WAIT_S * 2**retry * random.uniform(1, 2))
+        commit_with_retries(lambda: self._commit_new([one.committable for one in requests]), CommitFailedError)
 
     def _commit_new(self, written: Sequence[WrittenFiles]) -> None:
         table = self._address.opened()
