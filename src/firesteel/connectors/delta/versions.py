@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from firesteel.columns.pylist import pylist
 from firesteel.common.files.file_systems import Files, join
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_options import Options
@@ -136,9 +137,12 @@ def _at(options: Options, table: DeltaTable, key: str) -> int:
 
 def data_files(table: DeltaTable) -> Iterator[DataFile]:
     """Yield the data files of a version."""
-    keys = table.metadata().partition_columns
-    for action in pa.table(table.get_add_actions()).select(["path", *(["partition"] if keys else [])]).to_pylist():
-        yield DataFile(action["path"], {key: _text(action["partition"][key]) for key in keys})
+    keys, actions = table.metadata().partition_columns, pa.table(table.get_add_actions(flatten=True))
+    paths, *values = (
+        pylist(actions[name].combine_chunks()) for name in ("path", *(f"partition.{key}" for key in keys))
+    )
+    for place, path in enumerate(paths):
+        yield DataFile(path, {key: _text(column[place]) for key, column in zip(keys, values, strict=True)})
 
 
 def _text(value: object) -> str | None:
