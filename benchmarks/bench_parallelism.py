@@ -28,7 +28,7 @@ WAITS_OF_JOBS = 6_000
 """A minute: five jobs that start at once take four seconds for it on two cores."""
 JOBS = 5
 WORKERS = 2
-CORES = 2
+CORES = 1
 EMPTY_S = 20
 FILE_EVERY_S = 0.05
 
@@ -83,9 +83,9 @@ def build_reduce(positions):
     return positions.key_by(key_of, Types.LONG()).reduce(max)
 
 
-def reduce_seconds(slots: int, records: int, settings: dict[str, str]) -> float:
-    """Return the net run time of a keyed reduce with one exchange."""
-    return pipelines.run_once(build_reduce, records, records, settings, slots)[0]
+def reduce_seconds(slots: int, records: int, settings: dict[str, str]) -> tuple[float, float]:
+    """Return the net run time of a keyed reduce with one exchange, and the time from the first record to the last."""
+    return pipelines.run_once(build_reduce, records, records, settings, slots)
 
 
 def start_seconds(slots: int) -> float:
@@ -118,8 +118,15 @@ def waiting_rates(slots: int, per_slot: int, jobs: int) -> list[float]:
     return rates
 
 
-def executors_seconds(slots: int, records: int) -> float:
-    """Return the net run time of a keyed reduce on two Workers with two cores each."""
+def local_seconds(slots: int, records: int) -> tuple[float, float]:
+    """Return what `reduce_seconds` returns in this process, when Spark is warm."""
+    for count in (slots * 100, records):
+        seconds = reduce_seconds(slots, count, {})
+    return seconds
+
+
+def executors_seconds(slots: int, records: int) -> tuple[float, float]:
+    """Return what `reduce_seconds` returns on two Workers, which start executors for each job."""
     sys.path.insert(0, str(Path(__file__).parent.parent))
     from tests.spark.standalone_spark import StandaloneSpark
 
@@ -162,7 +169,7 @@ def records_part(slots: list[int], quick: bool) -> list[str]:
     lines += _header("slots", "seconds", "times 2 slots")
     first = 0.0
     for count in slots:
-        seconds = harness.apart("reduce_seconds", count, records // count * count, {})
+        seconds, _ = harness.apart("reduce_seconds", count, records // count * count, {})
         first = first or seconds
         lines.append(harness.row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
     return lines
@@ -200,13 +207,17 @@ def jobs_part(slots: list[int], quick: bool) -> list[str]:
 
 def executors_part(slots: list[int], quick: bool) -> list[str]:
     records = RECORDS // (10 if quick else 1)
-    text = f"Keyed reduce over {records:,} records on {WORKERS} Workers of Spark with {CORES} cores each, one machine."
-    lines = ["## With executors", "", text, "", *_header("slots", "seconds", "times 4 slots")]
-    first = 0.0
-    for count in (4, 32):
-        seconds = harness.apart("executors_seconds", count, records)
-        first = first or seconds
-        lines.append(harness.row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
+    text = (
+        f"Keyed reduce over {records:,} records on {WORKERS} executors with {CORES} core each, "
+        "all on one machine. Executors start with the job; the second time begins with the first record."
+    )
+    header = _header("where", "slots", "s", "times local", "s between records", "times local")
+    lines = ["## With executors", "", text, "", *header]
+    local = harness.apart("local_seconds", WORKERS, records)
+    for where, slots in (("local", 2), ("executors", 2), ("executors", 32)):
+        found = local if where == "local" else harness.apart("executors_seconds", slots, records)
+        ratios = [f"{seconds / base:.2f}" for seconds, base in zip(found, local, strict=True)]
+        lines.append(harness.row(where, f"{slots}", f"{found[0]:.1f}", ratios[0], f"{found[1]:.1f}", ratios[1]))
     return lines
 
 
@@ -245,6 +256,7 @@ CALLS = {
     "start_seconds": start_seconds,
     "waiting_rates": waiting_rates,
     "executors_seconds": executors_seconds,
+    "local_seconds": local_seconds,
 }
 
 if __name__ == "__main__" and not harness.answer_call(CALLS):
