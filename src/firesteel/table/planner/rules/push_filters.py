@@ -100,7 +100,7 @@ def copy_key_conditions(node: rel.Rel, is_streaming: bool) -> rel.Rel:
 
 
 def _filters(node: rel.Rel) -> _Parts:
-    """Return the conditions that all rows of a node fulfil: of filters, also below joins and columns that are chosen."""
+    """Return the conditions that hold for all rows of a node: of filters, also below joins and chosen columns."""
     match node:
         case rel.Filter():
             return [*conjuncts(node.condition), *_filters(node.input)]
@@ -121,14 +121,12 @@ def _filters(node: rel.Rel) -> _Parts:
 
 def _copied(join: rel.Join, left: _Parts, right: _Parts) -> tuple[_Parts, _Parts]:
     """Return what conditions on the right input say about the left one and the other way round, if it is new."""
-    drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
+    keys, to_left = equal_keys(join), join.kind in ("INNER", "RIGHT", "SEMI")
     # NOT IN looks at all rows of the right side: one with NULL decides about every left row.
-    keys = equal_keys(join)
-    more_right = _for_other_side(left, join.left, keys) if not join.null_aware else []
-    more_left = _for_other_side(right, join.right, [(twin, key) for key, twin in keys])
-    return _new(more_left, left, join.left) if drops_left else [], _new(
-        more_right, right, join.right
-    ) if drops_right else []
+    to_right = join.kind in ("INNER", "LEFT", "SEMI", "ANTI") and not join.null_aware
+    more_left = _for_other_side(right, join.right, [(twin, key) for key, twin in keys]) if to_left else []
+    more_right = _for_other_side(left, join.left, keys) if to_right else []
+    return _new(more_left, left, join.left), _new(more_right, right, join.right)
 
 
 def _new(parts: _Parts, others: _Parts, side: rel.Rel) -> _Parts:
