@@ -539,12 +539,39 @@ IN_MINI_BATCHES = (
 
 
 IN_MORE_ZONES = frozenset(
-    (
-        "correlated_count cube deduplicate_first distinct except except_all exists group group_filter "
-        "group_having grouping_sets in intersect intersect_all join_full join_inner join_left join_right "
-        "join_three lateral not_in order_limit qualify rollup scalar_subquery_of_few select_where union union_all "
-        "unnest values_join with"
-    ).split()
+    [
+        "correlated_count",
+        "cube",
+        "deduplicate_first",
+        "distinct",
+        "except",
+        "except_all",
+        "exists",
+        "group",
+        "group_filter",
+        "group_having",
+        "grouping_sets",
+        "in",
+        "intersect",
+        "intersect_all",
+        "join_full",
+        "join_inner",
+        "join_left",
+        "join_right",
+        "join_three",
+        "lateral",
+        "not_in",
+        "order_limit",
+        "qualify",
+        "rollup",
+        "scalar_subquery_of_few",
+        "select_where",
+        "union",
+        "union_all",
+        "unnest",
+        "values_join",
+        "with",
+    ]
 )
 """A query for each operator without time. Its results do not depend on the zone, which is seen that way."""
 
