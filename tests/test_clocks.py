@@ -26,6 +26,7 @@ DATES = {
     "state_processor/savepoint_writer.py": "the date of a savepoint",
     "connectors/datagen/table.py": "a seed, and the date at which a source began, before its process did",
     "connectors/datagen/fields.py": "random dates before the present",
+    "connectors/delta/writer.py": "the date of a data file, in the log of its table",
     "connectors/elasticsearch/index_names.py": "the date in the name of an index",
     "connectors/faker/expressions.py": "random dates before and after the present",
     "table/planner/translate/planner.py": "the date of a query, for its constants",

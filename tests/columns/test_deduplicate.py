@@ -15,6 +15,7 @@ from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
+from tests.seeds import seeds
 
 TYPES = tuple(map(parse_type, ("BIGINT", "STRING", "TIMESTAMP(3)")))
 PLANS = [DeduplicateFactory((1,), keeps_last, time, TYPES) for keeps_last in (True, False) for time in (None, 2)]
@@ -59,7 +60,7 @@ class Model:
 
 @pytest.mark.parametrize("least", [10_000, 3])
 @pytest.mark.parametrize("ttl_ms", [0, 40])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 @pytest.mark.parametrize("plan", PLANS)
 def test_one_row_of_each_key_is_kept(plan, seed, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)

@@ -59,9 +59,9 @@ FRAMES = {
 FLOATS = [None, float("nan"), float("inf"), float("-inf"), 0.0, 1.5, -2.0]
 
 
-def plan(frame, calls, partition=(KEY,)):
+def plan(frame, calls, partition=(KEY,), time=TIME):
     outputs = (*TYPES, *(call.type for call in calls))
-    return OverFactory(partition, ((TIME, False, True),), frame, calls, TYPES, outputs, TIME)
+    return OverFactory(partition, ((TIME, False, True),), frame, calls, TYPES, outputs, time)
 
 
 class Run:
@@ -121,26 +121,28 @@ def batch_of(rows):
     return ColumnBatch(tuple(arrays), len(rows))
 
 
-@pytest.mark.parametrize("least", [10_000, 3])
-@pytest.mark.parametrize("ttl_ms", [0, 40])
+@pytest.mark.parametrize(
+    ("attribute", "least", "ttl_ms"), [(TIME, 10_000, 40), (TIME, 3, 0), (TIME, 3, 40), (None, 3, 0), (None, 3, 40)]
+)
 @pytest.mark.parametrize("seed", seeds(1, 2))
 @pytest.mark.parametrize("name", FRAMES)
-def test_rows_and_columns_give_the_same(name, seed, ttl_ms, least, monkeypatch):
+def test_rows_and_columns_give_the_same(name, seed, ttl_ms, attribute, least, monkeypatch):
     monkeypatch.setattr(saved_rows, "LEAST", least)
     chance, clock, mark = random.Random(seed), 0, 0
-    factory = plan(*FRAMES[name])
+    factory = plan(*FRAMES[name], time=attribute)
     columns, rows = Run(factory.make, ttl_ms), Run(lambda: Over(factory), ttl_ms)
     assert isinstance(columns.subtasks[0][0]._algorithm, OverColumns)
     for _ in range(40):
         found = []
+        columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         for _ in range(chance.randrange(1, 15)):
             clock += chance.choice([0, 0, 1, 3])
             number = chance.choice([None, *range(-9, 9), 2**62])
             key = chance.choice(["a", "b", "c", None, *"defgh"[: chance.randrange(6)]])
-            time, flag = max(0, clock - chance.choice([0, 0, 5, 30])), chance.choice([True, False, None])
+            flag = chance.choice([True, False, None])
+            time = columns.now if attribute is None else max(0, clock - chance.choice([0, 0, 5, 30]))
             double, single = chance.choice(FLOATS), chance.choice(FLOATS)
             found.append((key, number, time, flag, double, single, chance.choice("xyz"), 2, chance.choice([None, 7])))
-        columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         for run in (columns, rows):
             run.add(batch_of(found))
         if chance.random() < 0.6:

@@ -21,6 +21,7 @@ from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import TableException
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
+from tests.seeds import seeds
 
 KEY, NUMBER, TIME, DOUBLE = map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "DOUBLE"))
 GAP = 10
@@ -139,7 +140,7 @@ def _least(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("_least")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(3, 8))
 @pytest.mark.parametrize("factory", [TABLE, VECTORS, ROWS], ids=["table", "vectors", "rows"])
 def test_sessions_are_those_of_a_loop_over_the_rows(factory, seed):
     chance, clock, number = random.Random(seed), 0, 0

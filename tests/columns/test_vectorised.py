@@ -23,7 +23,7 @@ from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
 from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
-from firesteel.columns.kernels.vectorized import group_calls, mergeable_calls, vector_calls
+from firesteel.columns.kernels.vectorized import group_calls, mergeable_calls, vector_calls, window_calls
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
@@ -420,11 +420,12 @@ MARKS = st.lists(st.sampled_from([-1, 999, 2000, 4999, 9000, 20000]), min_size=4
 TIMESTAMP = parse_type("TIMESTAMP(3)")
 
 
-def windowing(keys, calls, window):
+def windowing(keys, calls, window, retracts=False):
     output = (*(TYPES[key] for key in keys), *(plan.type for plan in calls), TIMESTAMP, TIMESTAMP, TIMESTAMP)
     columns = None if window is not None else (TIME, len(TYPES))
     types = tuple(TYPES) if window is not None else (*TYPES, TIMESTAMP)
-    return WindowAggregateFactory(keys, tuple(calls), window, columns, ("start", "end", "rowtime"), types, output)
+    properties = ("start", "end", "rowtime")
+    return WindowAggregateFactory(keys, tuple(calls), window, columns, properties, types, output, retracts)
 
 
 def sliced(keys, calls, window):
@@ -557,6 +558,37 @@ def test_windows_fire_as_row_by_row(batches, keys, calls, window, marks, is_stre
     assert sorted(fast.take_rows()) == sorted(slow.take_rows())
 
 
+IN_WINDOWS = [plan for plan in (*CALLS, *COLLECTING) if window_calls([plan], TYPES, True)]
+SESSIONS = [WindowPlan("SESSION", TIME, 700), WindowPlan("SESSION", TIME, 5000, is_rowtime=False)]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(rows(TEXTS, PLAIN_FLOATS | FLOATS), min_size=1, max_size=6).flatmap(
+        lambda pool: lives(pool) | changes(pool)
+    ),
+    KEYS,
+    st.lists(st.sampled_from(IN_WINDOWS), min_size=1, max_size=4) | CHOSEN,
+    st.sampled_from([*WINDOWS, *SESSIONS, None]),
+    MARKS,
+)
+def test_windows_with_retractions_fire_as_row_by_row(batches, keys, calls, window, marks):
+    factory = windowing(keys, calls, window, retracts=True)
+    fast, slow = Run(factory), Run(factory, by_rows=True)
+    for part, mark in zip(filter(None, batches), (*marks, 2**63 - 1), strict=False):
+        batch = with_kinds(part)
+        for run in (fast, slow):
+            run.kernel.process(0, batch if window is not None else with_window_end(batch))
+            run.kernel.watermark(mark)
+            run.kernel.advance_processing_time(mark)
+        assert fast.kernel.late.count == slow.kernel.late.count
+        assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+    for run in (fast, slow):
+        run.kernel.watermark(2**63 - 1)
+        run.kernel.end()
+    assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+
+
 def many(length):
     """Rows of ten keys."""
     numbers = np.arange(length)
@@ -606,11 +638,21 @@ def test_bounded_groups_are_the_same_whenever_waiting_rows_are_added(batches, ke
     assert fast.take_rows() == slow.take_rows()
 
 
+@pytest.mark.parametrize("retracts", [False, True])
 @pytest.mark.parametrize("window", [WindowPlan("TUMBLE", TIME, 10_000), WindowPlan("HOP", TIME, 10_000, 5_000)])
-def test_the_work_of_windows_does_not_grow_with_the_rows(window):
-    factory = windowing((TEXT,), [plan for plan in CALLS if plan not in OBJECTS], window)
+def test_the_work_of_windows_does_not_grow_with_the_rows(window, retracts):
+    calls = [plan for plan in CALLS if plan not in OBJECTS and (not retracts or vector_calls([plan], TYPES, True))]
+    factory = windowing((TEXT,), calls, window, retracts)
     few, lots = Run(factory), Run(factory)
-    few_rows, lots_of_rows = many(1_000), many(10_000)
+    few_rows, lots_of_rows = (
+        with_retractions(many(length)) if retracts else many(length) for length in (1_000, 10_000)
+    )
     assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
         lambda: few.kernel.process(0, few_rows)
+    )
+
+
+def with_retractions(batch):
+    return ColumnBatch(
+        batch.columns, batch.length, np.where(np.arange(batch.length) % 4 == 3, DELETE, 0).astype(np.int8)
     )

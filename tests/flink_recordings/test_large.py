@@ -58,7 +58,7 @@ DIFFERENT = {
 ADDED = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 BATCH_ELEMENTS = 2500
 CASES = [pytest.param(query, *case, id=query.key(*case)) for query in queries() for case in query.cases]
-EVERY = 1 if os.environ.get("FIRESTEEL_ALL_RECORDINGS") else 18
+EVERY = 1 if os.environ.get("FIRESTEEL_ALL_RECORDINGS") else 28
 """By default some cases run, nightly each: the number of cases of a query varies, so these are of all kinds."""
 
 

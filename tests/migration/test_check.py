@@ -44,48 +44,70 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
     return [(finding["line"], finding["name"]) for finding in findings]
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "advice"),
-    [
-        ("\nfrom pyflink.ml import Table\nTable()", "pyflink.ml.Table", "there is no Flink ML"),
-        ("\nimport pyflink.ml as t\nt.Table()", "pyflink.ml.Table", "there is no Flink ML"),
-        ("\nimport pyflink.ml\npyflink.ml.Table()", "pyflink.ml.Table", "there is no Flink ML"),
-        ("\nfrom pyflink.ml import Table\nclass A(Table): ...", "pyflink.ml.Table", "there is no Flink ML"),
-        (
-            "\n\nfrom pyflink.common import FileSink",
-            "pyflink.common.FileSink",
-            "it is in pyflink.datastream.connectors.",
-        ),
-        ("\n\nfrom pyflink.common import Zork", "pyflink.common.Zork", "PyFlink 2.3 has no such name either"),
-        ("\n\nimport pyflink.zork", "pyflink.zork", "PyFlink 2.3 has no such module either"),
-        (HEAD + "env.magic()", "StreamExecutionEnvironment.magic", "PyFlink 2.3 has no such name either"),
-        (HEAD + "env.from_collection([1]).map(len).magic()", "DataStream.magic", "PyFlink 2.3 has no such name either"),
-        (
-            HEAD + "env.add_classpaths('x')",
-            "StreamExecutionEnvironment.add_classpaths",
-            "Java code is not run",
-        ),
-        (HEAD + "env._j_stream_execution_environment", "_j_stream_execution_environment", "there is no Java object"),
-        ("\nimport pyflink.common as c\nc.Types.NOPE()", "Types.NOPE", "PyFlink 2.3 has no such name either"),
-        (
-            "from pyflink.datastream import *\ndef f(s: DataStream):\n    s.magic()\nf(1)",
-            "DataStream.magic",
-            "PyFlink 2.3 has no such name either",
-        ),
-        (
-            "from pyflink.datastream import *\ndef f(s: KeyedStream[int, str]):\n    s.magic()\nf(1)",
-            "KeyedStream.magic",
-            "PyFlink 2.3 has no such name either",
-        ),
-        (
-            HEAD + "env.from_collection([1]).key_by(len).count_window(2).reduce(max).magic()",
-            "DataStream.magic",
-            "PyFlink 2.3 has no such name either",
-        ),
-    ],
-)
-def test_missing_names_are_reported_with_their_lines(check, text, name, advice):
-    report = check(text)
+WRONG = [
+    ("\nfrom pyflink.ml import Table\nTable()", "pyflink.ml.Table", "there is no Flink ML"),
+    ("\nimport pyflink.ml as t\nt.Table()", "pyflink.ml.Table", "there is no Flink ML"),
+    ("\nimport pyflink.ml\npyflink.ml.Table()", "pyflink.ml.Table", "there is no Flink ML"),
+    ("\nfrom pyflink.ml import Table\nclass A(Table): ...", "pyflink.ml.Table", "there is no Flink ML"),
+    (
+        "\n\nfrom pyflink.common import FileSink",
+        "pyflink.common.FileSink",
+        "it is in pyflink.datastream.connectors.",
+    ),
+    ("\n\nfrom pyflink.common import Zork", "pyflink.common.Zork", "PyFlink 2.3 has no such name either"),
+    ("\n\nimport pyflink.zork", "pyflink.zork", "PyFlink 2.3 has no such module either"),
+    (HEAD + "env.magic()", "StreamExecutionEnvironment.magic", "PyFlink 2.3 has no such name either"),
+    (HEAD + "env.from_collection([1]).map(len).magic()", "DataStream.magic", "PyFlink 2.3 has no such name either"),
+    (
+        HEAD + "env.add_classpaths('x')",
+        "StreamExecutionEnvironment.add_classpaths",
+        "Java code is not run",
+    ),
+    (HEAD + "env._j_stream_execution_environment", "_j_stream_execution_environment", "there is no Java object"),
+    ("\nimport pyflink.common as c\nc.Types.NOPE()", "Types.NOPE", "PyFlink 2.3 has no such name either"),
+    (
+        "from pyflink.datastream import *\ndef f(s: DataStream):\n    s.magic()\nf(1)",
+        "DataStream.magic",
+        "PyFlink 2.3 has no such name either",
+    ),
+    (
+        "from pyflink.datastream import *\ndef f(s: KeyedStream[int, str]):\n    s.magic()\nf(1)",
+        "KeyedStream.magic",
+        "PyFlink 2.3 has no such name either",
+    ),
+    (
+        HEAD + "env.from_collection([1]).key_by(len).count_window(2).reduce(max).magic()",
+        "DataStream.magic",
+        "PyFlink 2.3 has no such name either",
+    ),
+]
+RIGHT = [
+    "from pyflink.ml import Table",
+    "from pyflink.ml import Table\ndef f(t: Table) -> Table:\n    x: Table\nf(1)",
+    "from pyflink.ml import Table\ndef nobody_calls_this():\n    Table()",
+    "try:\n    from pyflink.common import Zork\nexcept ImportError:\n    Zork = None",
+    HEAD + "env = other()\nenv.magic()",
+    HEAD + "for env in []:\n    env.magic()",
+    HEAD + "with open('x') as env:\n    env.magic()",
+    HEAD + "def f(env):\n    env.magic()\nf(1)",
+    HEAD + "def f():\n    env = 1\n    def g():\n        env.magic()\n    g()\nf()",
+]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The report of each text, all from one process."""
+    directory = tmp_path_factory.mktemp("programs")
+    texts = {f"job_{number}.py": text for number, text in enumerate([*(text for text, *_ in WRONG), *RIGHT])}
+    for name, text in texts.items():
+        (directory / name).write_text(text)
+    programs = json.loads(firesteel("check", "--static", "--output", "json", directory).stdout)["programs"]
+    return {texts[Path(program["file"]).name]: program for program in programs}
+
+
+@pytest.mark.parametrize(("text", "name", "advice"), WRONG)
+def test_missing_names_are_reported_with_their_lines(reports, text, name, advice):
+    report = reports[text]
     is_broken = "PyFlink 2.3 has" in advice or "it is in pyflink." in advice
     found = report["broken" if is_broken else "missing"]
     assert lines(found) == [(3, name)]
@@ -93,22 +115,9 @@ def test_missing_names_are_reported_with_their_lines(check, text, name, advice):
     assert bool(report["missing"]) is not is_broken
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "from pyflink.ml import Table",
-        "from pyflink.ml import Table\ndef f(t: Table) -> Table:\n    x: Table\nf(1)",
-        "from pyflink.ml import Table\ndef nobody_calls_this():\n    Table()",
-        "try:\n    from pyflink.common import Zork\nexcept ImportError:\n    Zork = None",
-        HEAD + "env = other()\nenv.magic()",
-        HEAD + "for env in []:\n    env.magic()",
-        HEAD + "with open('x') as env:\n    env.magic()",
-        HEAD + "def f(env):\n    env.magic()\nf(1)",
-        HEAD + "def f():\n    env = 1\n    def g():\n        env.magic()\n    g()\nf()",
-    ],
-)
-def test_unused_and_undecidable_names_are_not_reported(check, text):
-    report = check(text)
+@pytest.mark.parametrize("text", RIGHT)
+def test_unused_and_undecidable_names_are_not_reported(reports, text):
+    report = reports[text]
     assert (report["missing"], report["broken"]) == ([], [])
 
 

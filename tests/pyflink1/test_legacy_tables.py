@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import inspect
+import re
 
 import pytest
 
@@ -135,7 +137,6 @@ def test_properties_are_todays_options(properties, expected):
             KAFKA | {"format.type": "protobuf"},
             "'format.type' = 'protobuf' has no translation; known are avro",
         ),
-        (KAFKA | {"format.type": "csv", "format.ignore-first-line": "true"}, "'format.ignore-first-line' = 'true'"),
         (KAFKA | {"format.null-literal": "n"}, "'format.null-literal' has no translation"),
         (KAFKA | {"schema.0.name": "a"}, "'schema.0.name' has no translation"),
     ],
@@ -288,10 +289,9 @@ def test_a_format_is_todays_options(descriptor, expected):
         (lambda: Kafka().sink_partitioner_custom("org.P"), "use sink_partitioner_round_robin"),
         (lambda: Elasticsearch().failure_handler_custom("org.H"), "use failure_handler_fail"),
         (lambda: Avro("org.Record"), "use avro_schema"),
-        (lambda: OldCsv().ignore_first_line(), "no option to skip the first line"),
     ],
 )
-def test_java_classes_and_headers_are_refused(call, message):
+def test_java_classes_are_refused(call, message):
     with pytest.raises(NotImplementedError, match=message):
         call()
 
@@ -422,3 +422,40 @@ def test_a_mode_that_a_connector_does_not_have_is_refused(t_env):
     with pytest.raises(ValidationException, match="'update-mode' = 'retract' is not supported"):
         table.in_retract_mode().create_temporary_table("t")
     assert table.to_properties()["update-mode"] == "retract"
+
+
+OTHER_NAMES = {
+    "start_from_specific_offsets_dict": "start_from_specific_offsets",
+    "custom_partitioner_class_name": "sink_partitioner_custom",
+    "custom_failure_handler_class_name": "failure_handler_custom",
+}
+GIVEN = {"properties": {"k": "v"}, "start_from_specific_offsets_dict": {0: 1}, "schema": DataTypes.ROW([]),
+         "fields": {"a": "INT"}, "field_delimiter": "|", "quote_character": "'"}  # fmt: skip
+
+
+@pytest.mark.parametrize("cls", [Kafka, FileSystem, Elasticsearch, Json, Csv, OldCsv, Avro])
+def test_each_argument_of_a_constructor_is_a_call(old_names, cls):
+    for name, parameter in inspect.signature(cls).parameters.items():
+        if name in ("hostname", "port", "protocol"):
+            continue
+        is_flag = str(parameter.annotation).startswith("bool")
+        method = getattr(cls(), OTHER_NAMES.get(name, name))
+        schema = TableSchema(["a"], [DataTypes.INT()]) if cls is OldCsv else GIVEN["schema"]
+        value = True if is_flag else schema if name == "schema" else GIVEN.get(name, "7")
+        try:
+            expected = (method() if is_flag else method(value)).to_properties()
+        except NotImplementedError as error:
+            with pytest.raises(NotImplementedError, match=re.escape(str(error))):
+                cls(**{name: value})
+            continue
+        more = {"start_from_group_offsets": False} if cls is Kafka and name != "start_from_group_offsets" else {}
+        found = cls(**{name: value, **more}).to_properties()
+        assert found == (expected if name != "start_from_group_offsets" else cls().to_properties())
+
+
+def test_hosts_and_starts_of_constructors_are_those_of_pyflink(old_names):
+    found = Elasticsearch(hostname="h", port=9200, protocol="http").to_properties()
+    assert found["connector.hosts"] == "http://h:9200"
+    assert Kafka(start_from_earliest=True).to_properties()["connector.startup-mode"] == "group-offsets"
+    earliest = Kafka(start_from_earliest=True, start_from_group_offsets=False).to_properties()
+    assert earliest["connector.startup-mode"] == "earliest-offset"

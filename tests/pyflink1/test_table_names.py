@@ -19,6 +19,7 @@ from firesteel.pyflink1.dataset import ExecutionEnvironment
 from firesteel.pyflink1.modules import REMOVED_MODULES
 from firesteel.pyflink1.tables.csv_sink import CsvTableSink, WriteMode
 from firesteel.pyflink1.tables.csv_source import CsvTableSource
+from firesteel.pyflink1.tables.descriptors.formats import OldCsv
 from firesteel.pyflink1.tables.environments import BatchTableEnvironment
 from firesteel.pyflink1.tables.names import TABLE_NAMES
 from firesteel.table import (
@@ -269,11 +270,19 @@ def test_a_source_is_a_table(env, t_env, tmp_path):
     assert result(env, t_env, t_env.from_table_source(source)) == [(1, "a"), (None, "b"), (2, "c")]
 
 
+def test_a_header_is_left_out_of_each_file(env, t_env, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name, line in (("a.csv", "1"), ("b.csv", "2")):
+        (tmp_path / "in" / name).write_text(f"id\n{line}\n")
+    source = CsvTableSource(str(tmp_path / "in"), ["id"], [DataTypes.INT()], ignore_first_line=True)
+    assert sorted(result(env, t_env, t_env.from_table_source(source))) == [(1,), (2,)]
+    assert OldCsv().ignore_first_line().to_properties()["format.ignore-first-line"] == "true"
+
+
 @pytest.mark.parametrize(
     ("options", "found"),
     [
         ({"line_delim": ";"}, "line delimiter ';'"),
-        ({"ignore_first_line": True}, "first line True"),
         ({"ignore_comments": "//"}, "comment prefix '//'"),
     ],
 )

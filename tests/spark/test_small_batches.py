@@ -17,6 +17,8 @@ import pytest
 
 from firesteel.common import Configuration
 from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.spark.lane_jobs import LaneJobs, RunStages
+from firesteel.spark.lanes import Lanes
 from firesteel.spark.shim import FAILURE_MARK, SlotFailedError, Stage
 from firesteel.spark.small_batches import SmallBatchError, SmallBatches, small_batches
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
@@ -68,12 +70,12 @@ def batches(context: Any) -> Iterator[SmallBatches]:
         yield made
 
 
-def stages(batches: SmallBatches, deed: str = "") -> list[Stage]:
+def stages(batches: RunStages, deed: str = "") -> list[Stage]:
     requests = [StageRequest(stage, BatchTry(1, 0), "", b"") for stage in (0, 1)]
     return [Stage(Slots(deed), request, {}, dict.fromkeys(SLOTS, ()), batches.lanes, (1,)) for request in requests]
 
 
-def reports(batches: SmallBatches, deed: str = "") -> list[bytes]:
+def reports(batches: RunStages, deed: str = "") -> list[bytes]:
     return sorted(row[3] for row in batches(stages(batches, deed)))
 
 
@@ -136,15 +138,31 @@ def test_a_jvm_that_is_gone_leaves_no_directory(
     assert list(tmp_path.rglob("firesteel-tmp-*")) == []
 
 
+ADDRESSES = dict.fromkeys(SLOTS, "slot:///tmp/0")
+
+
+@pytest.mark.parametrize(("hosts", "tasks"), [("111", [1]), ("112", [2, 2])])
+def test_without_a_socket_each_executor_has_one_task_and_all_slots_in_one_need_no_exchange(
+    hosts: str, tasks: list[int], context: Any
+) -> None:
+    addresses = {slot: f"slot://10.0.0.{host}:77/tmp/{slot}" for slot, host in enumerate(hosts)}
+    batches = LaneJobs(context, Lanes.of(addresses, cores=1), fuses=True)
+    context.setJobGroup(hosts, "small batches")
+    assert reports(batches) == REPORTS
+    tracker = context.statusTracker()
+    (job,) = tracker.getJobIdsForGroup(hosts)
+    assert [tracker.getStageInfo(stage).numTasks for stage in tracker.getJobInfo(job).stageIds] == tasks
+
+
 def test_a_path_too_long_for_a_socket_leaves_batches_to_lanes(
     context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory = tmp_path / ("long" * 30)
     directory.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(directory))
-    with small_batches(context, SLOTS) as found:
-        assert found is None
+    with small_batches(context, ADDRESSES) as found:
+        assert reports(found) == REPORTS
     assert "AF_UNIX path too long" in caplog.text
     monkeypatch.undo()
-    with small_batches(context, SLOTS) as found:
-        assert found is not None
+    with small_batches(context, ADDRESSES) as found:
+        assert isinstance(found, SmallBatches)

@@ -13,6 +13,7 @@ from tests.table.planned_only import refusal
 from tests.table.test_options_are_read import VARIANTS
 
 ELSEWHERE = {
+    "delta": "looks for its table when a statement is planned: `test_delta_tables.py`",
     "iceberg": "asks its catalog when a statement is planned: `test_iceberg_tables.py`",
     "spark": "asks Spark when a statement is planned: `test_spark_tables.py`",
 }

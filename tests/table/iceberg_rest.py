@@ -24,15 +24,16 @@ _STATUS = {
 
 
 @contextmanager
-def rest_catalog(directory):
-    """Serve the catalog, and yield its URI."""
+def rest_catalog(directory, path=""):
+    """Serve the catalog below a path, and yield its URI."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.path = path
     server.catalog = {"type": "sql", "uri": f"sqlite:///{directory}/rest.db", "warehouse": f"file://{directory}/lake"}
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{path}"
     finally:
         server.shutdown()
         thread.join()
@@ -45,7 +46,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(size).decode()
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             return self._answer(401, {"error": {"message": "no token", "type": "NotAuthorizedException", "code": 401}})
-        _, _, *path = self.path.partition("?")[0].split("/")
+        assert self.path.startswith(f"{self.server.path}/v1/")
+        _, _, *path = self.path.removeprefix(self.server.path).partition("?")[0].split("/")
         try:
             with load_catalog("rest", **self.server.catalog) as catalog:
                 return self._answer(200, _answer_of(catalog, self.command, path, body))

@@ -394,3 +394,11 @@ def test_raw_messages_are_read_and_written_together_as_one_by_one(data, kind, or
     assert together.type == one_by_one.type
     again = found.decode_messages(found.encode_messages(ColumnBatch((together,), len(messages)))).columns[0]
     assert repr(again.to_pylist()) == repr(together.to_pylist())
+
+
+def test_messages_have_no_header() -> None:
+    columns = Columns(("a",), (DataTypes.STRING(),))
+    options = Options({"ignore-first-line": "true"}, "csv")
+    assert make_format("csv", columns, options, "files").skips_first_line
+    with pytest.raises(ValidationException, match="'ignore-first-line' of 'csv' is for files"):
+        make_format("csv", columns, options, "messages")

@@ -72,7 +72,7 @@ def test_tables_are_created_renamed_and_dropped(in_lake):
         ("CREATE VIEW v AS SELECT 1 AS n", "Views"),
         ("CREATE TABLE nowhere.t (id INT)", "Database nowhere does not exist"),
         ("CREATE CATALOG c WITH ('type' = 'iceberg', 'a' = 'b')", "does not know a"),
-        ("CREATE CATALOG c WITH ('type' = 'iceberg', 'catalog-type' = 'nessie')", "hive, rest, glue, jdbc"),
+        ("CREATE CATALOG c WITH ('type' = 'iceberg', 'catalog-type' = 'polaris')", "hive, rest, glue, jdbc"),
     ],
 )
 def test_statements_that_a_catalog_does_not_support_are_refused(in_lake, statement, message):

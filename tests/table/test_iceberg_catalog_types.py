@@ -11,6 +11,7 @@ from firesteel.table.errors import ValidationException
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
 
 from firesteel.connectors.iceberg.committer import WriteMode
+from firesteel.connectors.iceberg.tables import IcebergCatalogAddress
 from tests.datastream.connectors import database_servers
 from tests.table.environments import environment
 from tests.table.iceberg_lake import Lake, read, selected
@@ -99,3 +100,32 @@ def test_a_job_writes_a_table_of_a_rest_catalog(rest):
     t_env.execute_sql("INSERT INTO lake.`default`.t VALUES (1, 'a'), (2, 'b')").wait()
     t_env.execute_sql("CREATE TABLE more (twice AS id * 2) LIKE lake.`default`.t")
     assert selected(t_env, "SELECT * FROM more") == [(1, "a", 2), (2, "b", 4)]
+
+
+@pytest.mark.parametrize("uri", ["http://h:1/api/v1", "http://h:1/api/v2/", "http://h:1", "http://h:1/iceberg/other"])
+def test_catalogs_of_nessie_are_those_of_its_rest_service(uri):
+    given = {"catalog-impl": "org.apache.iceberg.nessie.NessieCatalog", "uri": uri, "ref": "a/b", "warehouse": "w"}
+    given |= {"authentication.type": "BEARER", "authentication.token": "t"}
+    found = IcebergCatalogAddress.of_options("c", given).properties
+    assert found == {"type": "rest", "uri": "http://h:1/iceberg/a%2Fb", "warehouse": "w", "token": "t"}
+
+
+def test_a_branch_of_nessie_is_asked_for_its_tables(tmp_path):
+    with rest_catalog(tmp_path, "/iceberg/dev") as uri:
+        server = uri.removesuffix("/iceberg/dev")
+        given = {"catalog-type": "nessie", "uri": f"{server}/api/v2", "ref": "dev", "authentication.token": TOKEN}
+        lake = Lake(tmp_path, options=given)
+        lake.commit(lake.sink(), lake.batch((1, "a")))
+        assert read(lake.source()) == [(1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"catalog-type": "rest", "ref": "dev"}, "'ref' of 'iceberg' is for catalogs of Nessie; 'branch' and 'tag'"),
+        ({"catalog-type": "nessie", "authentication.type": "OAUTH2"}, "expected one of NONE, BEARER, found 'OAUTH2'"),
+    ],
+)
+def test_what_is_not_nessies_is_refused(options, message):
+    with pytest.raises(ValidationException, match=message):
+        IcebergCatalogAddress.of_options("c", {"uri": "http://h:1", **options})

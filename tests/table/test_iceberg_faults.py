@@ -7,8 +7,7 @@ import signal
 
 import pytest
 
-from firesteel.table.udf import udf
-from tests.table.environments import environment
+from tests.table.failing_inserts import ROWS, insert
 from tests.table.iceberg_lake import Lake, with_text
 
 pytest.importorskip("pyiceberg", reason="the extra firesteel[iceberg] is not installed")
@@ -19,7 +18,6 @@ from firesteel.connectors.iceberg.committer import CHECKPOINT_ID, COMMITTABLES
 
 pytestmark = pytest.mark.spark
 
-ROWS = 3000
 QUERIES = {
     "append": ("k BIGINT, n BIGINT", (), "SELECT fail_once(v), v FROM numbers"),
     "upsert": (
@@ -35,7 +33,7 @@ EXPECTED = {
 
 
 def run(directory, kind, fail_once):
-    """Write numbers, which come for three seconds, and return the table.
+    """Write numbers, and return the table.
 
     Args:
         directory: The directory of the lake.
@@ -44,22 +42,8 @@ def run(directory, kind, fail_once):
     """
     columns, keys, query = QUERIES[kind]
     lake = Lake(directory, columns, keys)
-    t_env = environment("streaming", parallelism=2)
-    for key, value in {
-        "execution.checkpointing.interval": "200ms",
-        "restart-strategy.type": "fixed-delay",
-        "restart-strategy.fixed-delay.attempts": "3",
-        "restart-strategy.fixed-delay.delay": "10ms",
-    }.items():
-        t_env.get_config().set(key, value)
-    t_env.create_temporary_function("fail_once", udf(fail_once, result_type="BIGINT"))
-    t_env.execute_sql(
-        f"CREATE TABLE numbers (v BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '{ROWS // 3}', "
-        f"'fields.v.kind' = 'sequence', 'fields.v.start' = '1', 'fields.v.end' = '{ROWS}')"
-    )
     primary_key = ", PRIMARY KEY (k) NOT ENFORCED" if keys else ""
-    t_env.execute_sql(f"CREATE TABLE t ({columns}{primary_key}) WITH ({with_text(directory)})")
-    t_env.execute_sql(f"INSERT INTO t {query}").wait(60_000)
+    insert(f"CREATE TABLE t ({columns}{primary_key}) WITH ({with_text(directory)})", query, fail_once)
     return lake
 
 

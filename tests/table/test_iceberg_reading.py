@@ -24,7 +24,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from firesteel.connectors.iceberg.committer import WriteMode
-from firesteel.connectors.iceberg.iceberg_types import check_columns, schema_of, sql_type
+from firesteel.connectors.iceberg.iceberg_types import schema_of, sql_type, stored_table
 from firesteel.connectors.iceberg.source import files_of
 from firesteel.connectors.iceberg.tables import IcebergCatalogAddress, IcebergTableAddress
 from firesteel.connectors.iceberg.writer import IcebergSink
@@ -65,6 +65,56 @@ def test_older_snapshots_and_appended_files_are_read(lake):
         rows(snapshot_id=1)
     with pytest.raises(ValidationException, match="Cannot find a snapshot older than"):
         rows(as_of_timestamp=1)
+
+
+def refs_of(lake):
+    """Make a tag of the first of two snapshots, and a branch of it with a third one."""
+    for key in (1, 2):
+        lake.commit(lake.sink(), lake.batch((key, "main")), number=key)
+    first = lake.snapshots()[0].snapshot_id
+    with lake.address.opened() as table:
+        table.manage_snapshots().create_tag(first, "v1").create_branch(first, "dev").commit()
+        table.append(pa.table({"k": pa.array([3], pa.int32()), "v": ["dev"]}, schema_of_keys()), branch="dev")
+
+
+def schema_of_keys():
+    return pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])
+
+
+def test_branches_and_tags_are_read(lake):
+    refs_of(lake)
+
+    def keys(is_bounded=True, **options):
+        with lake.address.opened() as table:
+            options = {key.replace("_", "-"): value for key, value in options.items()}
+            found = files_of(Options(options, "iceberg"), table, is_bounded)
+        return [key for key, _ in read(lake.source(found, monitor_ms=None if is_bounded else 5))]
+
+    assert (keys(), keys(tag="v1"), keys(branch="dev"), keys(branch="main")) == ([1, 2], [1], [1, 3], [1, 2])
+    assert (keys(start_tag="v1"), keys(end_tag="v1"), keys(branch="dev", start_tag="v1")) == ([2], [1], [3])
+    assert (keys(False, branch="dev"), keys(False, branch="dev", start_tag="v1")) == ([1, 3], [3])
+    refusals = [
+        ({"branch": "v1"}, r"a branch of the table \((main, dev|dev, main)\)"),
+        ({"tag": "dev"}, r"a tag of the table \(v1\)"),
+        ({"branch": "dev", "tag": "v1"}, "'branch' and 'tag' of 'iceberg' exclude each other"),
+        ({"tag": "v1", "start_tag": "v1"}, "'tag' and 'start-tag' of 'iceberg' exclude"),
+    ]
+    for wrong, message in refusals:
+        with pytest.raises(ValidationException, match=message):
+            keys(**wrong)
+    with pytest.raises(ValidationException, match="Cannot set tag option for streaming reader"):
+        keys(False, tag="v1")
+
+
+def test_a_streaming_source_of_a_branch_discovers_its_files(lake):
+    refs_of(lake)
+    with lake.address.opened() as table:
+        source = lake.source(files_of(Options({"branch": "dev"}, "iceberg"), table, False), monitor_ms=5)
+    assert [key for key, _ in read(source)] == [1, 3]
+    with lake.address.opened() as table:
+        table.append(pa.table({"k": pa.array([4], pa.int32()), "v": ["dev"]}, schema_of_keys()), branch="dev")
+    lake.commit(lake.sink(), lake.batch((5, "main")), number=5)
+    assert [key for key, _ in read(source)] == [1, 3, 4]
 
 
 def test_a_streaming_source_discovers_appended_files_once(lake):
@@ -118,7 +168,7 @@ def test_position_deletes_are_applied(tmp_path, lake):
         content=DataFileContent.POSITION_DELETES, file_path=f"file://{path}", file_format=FileFormat.PARQUET,
         partition=Record(), record_count=1, file_size_in_bytes=path.stat().st_size,
     )  # fmt: skip
-    source._tasks[split.split_id].delete_files.add(deletes)
+    source._files[split.split_id].delete_files.add(deletes)
     batches = list(source.read_split(split.split_id, 0, 1))
     assert [batch.columns[0].to_pylist() for batch in batches] == [[1, 3]]
 
@@ -127,7 +177,7 @@ def test_types_are_those_of_flink_both_ways():
     columns = [Column(name, parse_type(text)) for name, text in TYPES.items()]
     schema = schema_of(columns, ())
     assert {field.name: type_text(sql_type(field.field_type, field.name)) for field in schema.fields} == TYPES
-    check_columns(columns, schema, "t", writes=True)
+    stored_table(schema, "t").check(columns, writes=True)
 
 
 def test_types_without_counterpart_are_named():

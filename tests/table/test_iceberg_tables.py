@@ -36,7 +36,7 @@ def test_a_table_is_created_when_it_is_used(tmp_path, t_env):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("'catalog-type' = 'nessie'", "expected one of hive, rest, glue, jdbc, hadoop, found 'nessie'"),
+        ("'catalog-type' = 'polaris'", "expected one of hive, rest, glue, jdbc, nessie, hadoop, found 'polaris'"),
         ("'catalog-type' = 'jdbc'", "uri"),
         ("'catalog-type' = 'jdbc', 'uri' = 'sqlite:////no/such/directory/c.db'", "Could not open the Iceberg catalog"),
         ("'catalog-type' = 'jdbc', 'uri' = 'x', 'nothing' = '1'", "Unsupported options.*nothing"),
@@ -188,7 +188,6 @@ def test_catalogs_are_named_as_people_write_it(options, properties):
     ("options", "message"),
     [
         ({"catalog-type": "rest", "catalog-impl": "x.Y"}, "both catalog-type and catalog-impl are set"),
-        ({"catalog-impl": "org.apache.iceberg.nessie.NessieCatalog"}, "Nessie serves Iceberg's REST protocol"),
         ({"catalog-impl": "my.Catalog"}, "'catalog-impl' of 'iceberg': expected one of org.apache.iceberg.hive"),
         ({"catalog-type": "rest", "io-impl": "my.FileIO", **REST}, "Invalid value for option 'io-impl'"),
     ],

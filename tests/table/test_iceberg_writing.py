@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.last_rows import last_by_key
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.datastream.connectors.base import CommitRequest
 from firesteel.table.errors import TableException
@@ -23,7 +24,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform
 
 from firesteel.connectors.iceberg.committer import CHECKPOINT_ID, JOB_ID, OPERATOR_ID, WriteMode
-from firesteel.connectors.iceberg.writer import IcebergSink, last_by_key
+from firesteel.connectors.iceberg.writer import IcebergSink
 from tests.table.iceberg_lake import Lake
 
 

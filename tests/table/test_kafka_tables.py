@@ -11,6 +11,7 @@ import pytest
 from firesteel.table.errors import ValidationException
 from tests.kafka import broker as brokers
 from tests.kafka import schema_registry
+from tests.table import local_runs
 from tests.table.environments import environment
 
 pytestmark = pytest.mark.slow
@@ -66,6 +67,49 @@ def test_an_upsert_table_keeps_the_last_row_of_each_key(broker):
     t_env.execute_sql("INSERT INTO u SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS T(k) GROUP BY k").wait()
     found = changes(t_env.execute_sql("SELECT k, n FROM u"))
     assert found == [("+I", "a", 1), ("+I", "b", 1), ("-U", "a", 1), ("+U", "a", 2)]
+
+
+def test_a_buffer_sends_the_last_row_of_each_key(broker):
+    topic = broker.topic(1)
+    columns = "k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED"
+    options = {"connector": "upsert-kafka", "topic": topic, "properties.bootstrap.servers": broker.servers,
+               "properties.batch.size": "1", "key.format": "raw", "value.format": "json"}  # fmt: skip
+    rows = "SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a'), ('a')) AS T(k) GROUP BY k"
+    buffered = {"sink.buffer-flush.max-rows": "100", "sink.buffer-flush.interval": "1 s"}
+    alone = {**buffered, "sink.buffer-flush.max-rows": "1"}
+    for given, sent in ((buffered, ["a3", "b1"]), (alone, ["a1", "a2", "a3", "b1"]), ({}, ["a1", "a2", "a3", "b1"])):
+        before = len(broker.read(topic))
+        local_runs.written(local_runs.create("t", columns, {**options, **given}), rows)
+        found = [f"{m.key().decode()}{json.loads(m.value())['n']}" for m in broker.read(topic)[before:]]
+        assert sorted(found) == sent
+    for given in ({"sink.buffer-flush.max-rows": "1"}, {"sink.buffer-flush.interval": "1 s"}):
+        with pytest.raises(ValidationException, match="must be set to be greater than zero together"):
+            local_runs.explained(local_runs.create("t", columns, {**options, **given}), "SELECT 'a', CAST(1 AS BIGINT)")
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("raw", b"a"), ("protobuf", b"\n\1a"), ("protobuf-confluent", b"\0\0\0\0\1\2\x0e\n\1a")]
+)
+def test_messages_of_a_class_or_a_text_there_and_back(broker, registry, name, first):
+    pytest.importorskip("google.protobuf", reason="the extra firesteel[protobuf] is not installed")
+    topic = broker.topic(1)
+    options = {"connector": "kafka", "topic": topic, "properties.bootstrap.servers": broker.servers, "format": name,
+               "properties.batch.size": "1", "scan.startup.mode": "earliest-offset",
+               "scan.bounded.mode": "latest-offset", "key.format": "raw", "key.fields": "k",
+               "value.fields-include": "EXCEPT_KEY"}  # fmt: skip
+    if name != "raw":
+        options[f"{name}.message-class-name"] = "google.protobuf.wrappers_pb2.StringValue"
+    if name == "protobuf-confluent":
+        options[f"{name}.url"] = registry.url
+    columns = "k STRING, `value` STRING, h MAP<STRING, BYTES> METADATA FROM 'headers'"
+    statement = local_runs.create("t", columns, options)
+    rows = [("k1", "a", {"x": b"1"}), ("k2", "ä", {})]
+    local_runs.written(
+        statement, "SELECT 'k1', 'a', MAP['x', X'31'] UNION ALL SELECT 'k2', 'ä', CAST(NULL AS MAP<STRING, BYTES>)"
+    )
+    found = broker.read(topic)
+    assert ([m.key() for m in found], found[0].value(), found[0].headers()) == ([b"k1", b"k2"], first, [("x", b"1")])
+    assert local_runs.read("SELECT * FROM t", statement) == rows
 
 
 @pytest.mark.spark

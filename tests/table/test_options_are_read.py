@@ -192,8 +192,8 @@ def _written(module: Any, table: ResolvedTable, context: ConnectorContext, envir
         module.sink(table, SinkRequest(), context).consume(stream, "written")
 
 
-PASSED_ON = ("iceberg", "spark")
-"""Connectors whose options a library gets as properties."""
+PASSED_ON = ("delta", "iceberg", "spark")
+"""Connectors whose options a library gets as properties, or that need a table to read them."""
 
 
 @pytest.mark.parametrize("identifier", sorted({*tables()} - {*PASSED_ON}))

@@ -39,7 +39,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     identifiers._loaded.clear()
     for name in set(sys.modules) - before:
-        if name.startswith(("firesteel_squares", "firesteel_pipes", "brought")):
+        if name.startswith(("firesteel_squares", "firesteel_pipes", "firesteel_lines", "brought")):
             del sys.modules[name]
 
 
@@ -67,8 +67,11 @@ def test_the_example_runs_once_it_is_installed(
     t_env.execute_sql(f"CREATE TABLE t (square BIGINT, name STRING) WITH ({options})")
     statements = t_env.create_statement_set()
     statements.add_insert_sql("INSERT INTO t SELECT square, 'x' FROM s WHERE n > 1")
+    t_env.execute_sql(f"CREATE TABLE l (n BIGINT) WITH ('connector' = 'lines', 'path' = '{packages}/lines.txt')")
+    statements.add_insert_sql("INSERT INTO l SELECT n FROM s")
     statements.attach_as_datastream()
     run_local(env)
+    assert (packages / "lines.txt").read_text().splitlines() == ["0", "1", "2", "3"]
     [file] = [path for path in (packages / "out").rglob("*") if path.is_file()]
     assert file.read_text().splitlines() == ["4|x", "9|x"]
     t_env.execute_sql("CREATE TABLE bad (n BIGINT) WITH ('connector' = 'squares', 'count' = '4', 'foo' = '1')")

@@ -174,6 +174,17 @@ def iceberg(sources: Sources) -> Store:
     return Store(given, ("TIME(3)", *NANOSECONDS))
 
 
+def delta(partition: str | None = None) -> Callable[[Sources], Store]:
+    def make(sources: Sources) -> Store:
+        given = {"connector": "delta", "table-path": str(sources.directory / "delta")}
+        without = ("TIME(0)", "TIME(3)", *NANOSECONDS)
+        if partition is None:
+            return Store(given, without)
+        return Store(given, without, frozenset({"''"}), more=f"PARTITIONED BY ({column_of(partition)})")
+
+    return make
+
+
 def mongodb(sources: Sources) -> Store:
     client = sources.server("mongo_client")
     given = {"connector": "mongodb", "uri": URI, "database": "shop", "collection": f"c{id(sources)}"}
@@ -192,6 +203,8 @@ STORES: dict[str, Callable[[Sources], Store]] = {
     "jdbc postgresql": database("postgresql", "postgres_server"),
     "jdbc mysql": database("mysql", "mysql_server", NEGATIVE_ZERO, "'NaN'", "'Infinity'", "'-Infinity'"),
     "iceberg": iceberg,
+    "delta": delta(),
+    "delta by decimal": delta("DECIMAL(4, 2)"),
     "mongodb": mongodb,
     **{f"kafka {name}": kafka(name) for name in MESSAGES},
     "upsert-kafka json": kafka("json", "upsert-kafka"),

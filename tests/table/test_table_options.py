@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,7 @@ SHOWN_BY = {
     "table.exec.async-scalar.retry-strategy": (ASYNC, "test_a_failed_call_is_repeated"),
     "table.exec.async-scalar.timeout": (ASYNC, "test_a_call_that_takes_too_long_fails_with_its_arguments"),
     **dict.fromkeys(MINI_BATCH, (HERE, "test_mini_batches_leave_out_what_is_replaced_at_once")),
+    "table.exec.resource.default-parallelism": (HERE, "test_the_parallelism_of_tables_is_that_of_the_environment_then"),
     "table.exec.sink.not-null-enforcer": (HERE, "test_null_in_a_not_null_column_is_an_error_or_dropped"),
     "table.exec.sink.type-length-enforcer": (HERE, "test_texts_are_cut_and_padded"),
     "table.exec.sink.upsert-materialize": (
@@ -238,6 +240,17 @@ def test_groups_that_expire_start_anew() -> None:
     with ManualClock() as clock:
         found = run_local(env, batch_elements=1, clock=clock, clock_step_ms=2000).elements
     assert [tuple(row) for row in found] == [(1, 1)] * 3
+
+
+@pytest.mark.parametrize(("option", "expected"), [("-1", 2), ("3", 3)])
+def test_the_parallelism_of_tables_is_that_of_the_environment_then(option: str, expected: int) -> None:
+    env, t_env = environment(**{"table.exec.resource.default-parallelism": option})
+    env.set_parallelism(2)
+    t_env.execute_sql("CREATE TABLE n (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '9')")
+    t_env.to_changelog_stream(t_env.sql_query("SELECT k, COUNT(*) FROM n GROUP BY k")).collect_async()
+    nodes = json.loads(env.get_execution_plan())["nodes"]
+    assert {node["parallelism"] for node in nodes if "GroupAggregate" in node["type"]} == {expected}
+    assert env.get_parallelism() == expected
 
 
 def test_the_effect_of_each_option_is_shown() -> None:

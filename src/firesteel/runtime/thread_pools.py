@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -72,7 +73,14 @@ class ThreadPool:
         """
         loop = asyncio.get_running_loop()
         call: partial[Any] = partial(contextvars.copy_context().run, work, *args, **kwargs)
-        running: asyncio.Future[T] = loop.run_in_executor(self.executor, call)
+        try:
+            running: asyncio.Future[T] = loop.run_in_executor(self.executor, call)
+        except RuntimeError:
+            if threading.main_thread().is_alive():
+                raise
+            # Python is ending. It has ended the threads of all pools before what is registered with `atexit`, such as
+            # the end of a program's jobs.
+            return work(*args, **kwargs)
         if self._deadline_s is None:
             return await running
         try:

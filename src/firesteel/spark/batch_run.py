@@ -18,6 +18,7 @@ from firesteel.operators.sinks.committables import Committable, remove_files
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
 from firesteel.spark.forwarded_output import OutputPipes
+from firesteel.spark.lane_jobs import LaneJobs
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
@@ -102,13 +103,13 @@ class BatchRun(Run):
         assert self._input is not None
         self._context.environment[FOR_WORKERS] = " ".join(preloaded(self._job))
         plan = replace(self._input, now_ms=SteadyClock().now_ms())
-        lanes = Lanes.one_per_slot(self._query.slots)
+        jobs = LaneJobs(self._context, Lanes.one_per_slot(self._query.slots), fuses=False)
         temporary = temporary_directory(self._options)
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())
         with self._shown_output(temporary) as output:
             slots = LocalSlots(self._job, self._query.attempt, dict(self._options), output)
-            pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory), temporary)
-            return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)
+            pipeline = Pipeline(self._context, slots, self._plan, 0, str(self._directory), temporary)
+            return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set, jobs)
 
     @contextmanager
     def _shown_output(self, temporary: str | None) -> Iterator[tuple[str, ...]]:

@@ -1,11 +1,13 @@
-"""Small batches of a local Spark: one Spark job with one task that runs all stages, without exchanges.
+"""Small batches: one task of Spark per executor, and one for all stages where an executor has all slots.
 
 Most of the time of a small batch is Spark's: to build RDDs, to start a task per lane and stage, to write and read
-shuffle files, and to return results. But with a single lane the output of a stage is already where the next stage
-needs it. So one task serves all slots, and since it is the same for all batches, so is its RDD: the task gets the
-stages of its batch, and returns their output, through a socket of the driver, while Spark starts and ends the job.
+shuffle files, and to return results. So one task serves all slots of an executor. If no other executor has slots, the
+output of a stage is already where the next stage needs it, and the task runs all stages.
 
-Large batches use one task per core and Spark's exchange, see `Pipeline`.
+The only task of a local Spark is the same for all batches, so its RDD is built once: it gets the stages of its batch,
+and returns their output, through a socket of the driver, while Spark starts and ends the job.
+
+Large batches use one task per core, see `LaneJobs`.
 
 Why: `docs/decisions/0034-small-batches-in-one-task.md`.
 """
@@ -17,13 +19,14 @@ import pickle
 import socket
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
+from firesteel.spark.lane_jobs import LaneJobs, RunStages
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.rdds import call_site
@@ -129,15 +132,20 @@ class SmallBatches:
         self._directory.remove()
 
 
-def small_batches(context: Any, slots: Iterable[int]) -> AbstractContextManager[SmallBatches | None]:
-    """Return what runs small batches; None if Spark has executors, or if there is no place for the socket."""
-    if not context._jsc.sc().isLocal():
-        return nullcontext()
-    try:
-        return closing(SmallBatches(context, slots))
-    except OSError as error:  # The path of a socket is limited to about 100 characters.
-        logger.warning("small batches are slower than they could be: no socket in the temporary directory: %s", error)
-        return nullcontext()
+def small_batches(context: Any, addresses: Mapping[int, str]) -> AbstractContextManager[RunStages]:
+    """Return what runs small batches.
+
+    Args:
+        context: The SparkContext.
+        addresses: Slot -> its address, see `SlotAddress`.
+    """
+    if context._jsc.sc().isLocal():
+        try:
+            return closing(SmallBatches(context, addresses))
+        except OSError as error:  # The path of a socket is limited to about 100 characters.
+            text = "small batches are slower than they could be: no socket in the temporary directory: %s"
+            logger.warning(text, error)
+    return nullcontext(LaneJobs(context, Lanes.of(addresses, cores=1), fuses=True))
 
 
 @dataclass(frozen=True, slots=True)

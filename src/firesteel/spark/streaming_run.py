@@ -31,6 +31,7 @@ from firesteel.runtime.thread_pools import JOBS
 from firesteel.spark.batch_parts import BatchParts
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
+from firesteel.spark.lane_jobs import LaneJobs, RunStages
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
@@ -109,22 +110,20 @@ class StreamingRun(Run):
     def _execute(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
         slots = self._slots()
-        lanes = Lanes.of(slots.addresses, self._cores())
-        with small_batches(self._context, slots.addresses) as in_one_task:
+        large = LaneJobs(self._context, Lanes.of(slots.addresses, self._cores()), fuses=True)
+        with small_batches(self._context, slots.addresses) as small:
             pipeline = Pipeline(
                 self._context,
                 slots,
                 self._plan,
                 self._region,
-                lanes,
                 str(self._directory),
                 temporary_directory(self._options),
-                in_one_task,
             )
             if restored is not None:
                 self._tell(self._listener.checkpoint_restored, restored)
             while (plan := self._next_plan()) is not None:
-                self._run_batch(pipeline, plan)
+                self._run_batch(pipeline, plan, small if self._enumerator.is_small else large)
         # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
             self._tell_progress(self._last_reports)
@@ -138,7 +137,7 @@ class StreamingRun(Run):
     def _checkpoints_progressed(self, in_progress: int, failed: int) -> None:
         self._tell(self._listener.checkpoints_progressed, in_progress, failed)
 
-    def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
+    def _run_batch(self, pipeline: Pipeline, plan: BatchPlan, jobs: RunStages) -> None:
         self._begun_s = time.monotonic()
         asked = self._protocol.asked
         is_last = bool(asked) or self._enumerator.has_ended
@@ -155,9 +154,7 @@ class StreamingRun(Run):
         )
         at = self._checkpoints.next_batch()
         self._parts.planned()
-        reports = pipeline.run_batch(
-            at, plan, self._checkpoints.parents, self._stopping.is_set, is_small=self._enumerator.is_small
-        )
+        reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set, jobs)
         self._parts.processed()
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)

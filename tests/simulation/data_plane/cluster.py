@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,18 +19,15 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
 from firesteel.operators.sinks.committables import Committable, carry_out
 from firesteel.operators.sinks.committers import Committers
-from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
-from firesteel.spark.pipeline import Parents, Pipeline
+from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.shim import Stage
-from firesteel.task.batch_plan import BatchPlan
 from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.restored_state import read_rescaled_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
-from firesteel.task.versions import BatchTry
 from tests.simulation.data_plane.job import job_graph_of, with_parallelism
 from tests.simulation.data_plane.object_store import SimulatedThreads
 from tests.simulation.data_plane.processes import MISTAKES, Process, Scheduler
@@ -143,35 +140,30 @@ def _not_called(requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> It
     raise AssertionError("simulated slots take their requests one by one")
 
 
-class SimulatedSpark(Pipeline):
-    """Runs the tasks of a batch: some twice, some late, some again although they had succeeded."""
+class SimulatedPipeline(Pipeline):
+    """A pipeline whose Spark is simulated: its JVM is never gone, and the real clock does not count."""
 
-    retry_pause_s = 0.0  # The real clock does not count here.
-
-    def __init__(self, cluster: SimulatedJobCluster, deployment: Deployment, plan: StagePlan, directory: Path) -> None:
-        self._cluster = cluster
-        self._deployment = deployment
-        self._plan = plan
-        self._slots = plan.slots
-        self._run = _not_called
-        self._checkpoint = str(directory)
-        self._stages = plan.stages[0]
-        self._slot_of = plan.slot_of
-        self._lanes = Lanes.one_per_slot(plan.slots)
-        self._level_of = plan.level_of
-        self._level_of_gate = tuple(plan.level_of_gate)
-        self._idle = IdleSlots(plan)
-        self._temporary = None
+    retry_pause_s = 0.0
 
     def _jvm_is_gone(self) -> bool:
         return False
 
-    def _run_on_lanes(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> Iterable[Row]:
+
+class SimulatedSpark:
+    """Runs the tasks of a batch: some twice, some late, some again although they had succeeded."""
+
+    def __init__(self, cluster: SimulatedJobCluster, deployment: Deployment, plan: StagePlan) -> None:
+        self.lanes = Lanes.one_per_slot(plan.slots)
+        self._cluster = cluster
+        self._deployment = deployment
+        self._slots = plan.slots
+        self._level_of_gate = tuple(plan.level_of_gate)
+
+    def __call__(self, stages: Sequence[Stage]) -> list[Row]:
         chance, faults = self._cluster.chance, self._cluster.faults
         outputs: list[list[list[Row]]] = []
-        stages = self._stages_of(at, plan, parents, self._lanes)
         requests = [[self._request_of(stage, slot) for slot in range(self._slots)] for stage in stages]
-        for stage in range(self._plan.levels):
+        for stage in range(len(stages)):
             found: list[list[Row]] = [[] for _ in range(self._slots)]
             order = list(range(self._slots))
             chance.shuffle(order)
@@ -194,7 +186,7 @@ class SimulatedSpark(Pipeline):
         return replace(stage.request_of(slot), deployment=self._deployment.name)
 
     def _rows_for(self, outputs: list[list[list[Row]]], stage: int, slot: int) -> list[tuple[int, int, bytes]]:
-        level = self._plan.level_of_gate
+        level = self._level_of_gate
         return [
             (source, gate, payload)
             for of_stage in outputs
@@ -325,7 +317,8 @@ class Leader:
         checkpoints.recover(enumerator)
         self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}", data)
         cluster.deployments.append(self.deployment)
-        spark = SimulatedSpark(cluster, self.deployment, plan, cluster.directory)
+        spark = SimulatedSpark(cluster, self.deployment, plan)
+        pipeline = SimulatedPipeline(None, _not_called, plan, 0, str(cluster.directory), None)
         while not enumerator.has_ended:
             nothing_came = cluster.chance.random() < cluster.idle
             planned = enumerator.plan_nothing() if nothing_came else enumerator.plan(0)
@@ -346,7 +339,7 @@ class Leader:
                 unstored=checkpoints.unstored() if is_checkpoint else {},
                 waits_for_store=waits,
             )
-            reports = spark.run_batch(at, planned, checkpoints.parents, lambda: False)
+            reports = pipeline.run_batch(at, planned, checkpoints.parents, lambda: False, spark)
             checkpoints.batch_ended(at.batch_id, reports)
             enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
             self.process.step()

@@ -40,8 +40,8 @@ def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> 
 
 
 def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
-    """Return the accumulators of groups after adding the rows of a batch."""
-    return [call.fold(groups, parts, call.contributions(batch)) for call, parts in zip(calls, fields, strict=True)]
+    """Return the accumulators of groups after adding and retracting the rows of a batch."""
+    return [call.fold(groups, parts, call.changes(batch)) for call, parts in zip(calls, fields, strict=True)]
 
 
 def repeated(fields: Sequence[Fields], count: int) -> list[Fields]:
@@ -123,8 +123,8 @@ class GroupVectors:
         states = before.fields
         fields = [
             [
-                timeline.accumulate(function, first, contribution if signs is None else contribution * signs)
-                for function, first, contribution in zip(call.functions, parts, call.contributions(batch), strict=True)
+                timeline.accumulate(function, first, added)
+                for function, first, added in zip(call.functions, parts, call.changes(batch), strict=True)
             ]
             if call.functions
             else []

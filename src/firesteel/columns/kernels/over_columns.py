@@ -1,4 +1,4 @@
-"""OVER in event time on arrays: aggregates over a number of rows, a time, or from the first row on, and rankings.
+"""OVER of streams on arrays: aggregates over a number of rows, a time, or from the first row on, and rankings.
 
 The rows that are due lie behind the last ones of their key in one array. A frame is a part of it, which is folded from
 parts of 1, 2, 4, 8... rows. So sums of floats have no rest of the rows that have left the frame.
@@ -55,7 +55,7 @@ def over_vectors(plan: OverPlan) -> OverCalls | None:
     """Return the calls of a window over arrays, or None if it can't be computed on arrays."""
     frame = plan.frame
     is_bounded = frame.low is not None
-    if plan.time is None or len(plan.order) != 1 or frame.high != 0:
+    if len(plan.order) != 1 or frame.high != 0:
         return None
     if is_bounded and any(call.function in _COUNTS_ROWS or call.function == "LAG" for call in plan.calls):
         return None
@@ -87,7 +87,10 @@ class _Frames:
 
 
 class OverColumns(TimedKernel):
-    """Emits each row with the results of the calls once the watermark has passed it.
+    """Emits each row with the results of the calls; in event time once the watermark has passed it.
+
+    In processing time, rows are in the order in which they come, and nothing waits. A row has no peers:
+    of a range, Flink emits the rows of one millisecond together, but it is chance which rows these are.
 
     With a frame that begins a number of rows or a time before each row, a row is late if one of its partition that is
     not older has been emitted, or if a timer of its partition that is not older has fired; with other frames, if the
@@ -117,13 +120,15 @@ class OverColumns(TimedKernel):
         self._waiting = WaitingRows(plan.partition, context)
         kept = _ALL if self._is_range or self._lags else max(self._reach or 1, 1)
         self._past = PastRows(tuple(range(self._width)), kept, context)
-        if self._is_range and self._reach is not None:
+        if self._is_range and self._reach is not None and plan.time is not None:
             self._ends = PartitionEnds(plan.partition, self._reach, context)
         self._late = LateRows(context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Store the rows; late ones are dropped."""
-        assert self._plan.time is not None
+        """Store the rows; late ones are dropped. In processing time, emit at once."""
+        if self._plan.time is None:
+            self._process_now(batch)
+            return
         times = millis_of(batch.columns[self._plan.time])
         is_late = times <= self._watermark
         if self._reach is not None and is_late.any():
@@ -136,6 +141,13 @@ class OverColumns(TimedKernel):
         if self._ends is not None:
             self._ends.extend(batch, times)
 
+    def _process_now(self, batch: ColumnBatch) -> None:
+        """Emit rows in the order in which they have come."""
+        numbers = self._past.find(batch, self._plan.partition)
+        order = np.argsort(numbers, kind="stable")
+        times = np.maximum(self._past.lasts(numbers), self.context.now_ms())  # Clocks may go back.
+        self.context.emit(self._results(batch.take(order), numbers[order], times[order]).take(np.argsort(order)))
+
     def watermark(self, timestamp: int) -> int:
         """Emit the rows up to the watermark, those of a key in order of time."""
         self._watermark = timestamp
@@ -143,7 +155,7 @@ class OverColumns(TimedKernel):
         if due is not None:
             numbers = self._past.find(due.rows, self._plan.partition)
             order = np.lexsort((due.arrivals, due.times, numbers))
-            self._emit(due.rows.take(order), numbers[order], due.times[order])
+            self.context.emit(self._results(due.rows.take(order), numbers[order], due.times[order]))
         passed = None if self._ends is None else self._ends.take(timestamp)
         if passed is not None:
             self._pass(passed)
@@ -168,8 +180,8 @@ class OverColumns(TimedKernel):
         if self._ends is not None:
             self._ends.flush()
 
-    def _emit(self, rows: ColumnBatch, numbers: Array, times: Array) -> None:
-        """Compute and emit rows, sorted by key and time, and keep what later rows need."""
+    def _results(self, rows: ColumnBatch, numbers: Array, times: Array) -> ColumnBatch:
+        """Return rows, sorted by key and time, with the results of the calls, and keep what later rows need."""
         is_first = first_of_segments(numbers)
         starts = np.flatnonzero(is_first)
         past = self._past.take(numbers[starts])
@@ -195,13 +207,13 @@ class OverColumns(TimedKernel):
             values, nulls = call.results(found)
             columns[place] = pa.array(values, mask=nulls).cast(call.type)
             running += found
-        frame = frames[self._plan.frame.is_rows]
+        frame = frames[self._has_no_peers]
         for (place, lag), kept in zip(self._lags.items(), sorted_rows[-len(self._lags) :], strict=False):
             columns[place] = lag.results(rows, kept, mine, frame.begin[mine], frame.high[mine])
-        self.context.emit(rows.with_columns([*rows.columns, *(columns[place] for place in sorted(columns))]))
         self._past.add(added if self._reach is not None else self._last(added, running))
         if self._is_range or self._lags:
             self._forget(together.take(order))
+        return rows.with_columns([*rows.columns, *(columns[place] for place in sorted(columns))])
 
     def _forget(self, rows: PlacedRows) -> None:
         """Forget the rows that neither the frames of later ones nor LAG reach."""
@@ -244,9 +256,13 @@ class OverColumns(TimedKernel):
         peers = ends[np.searchsorted(begins, places, "right") - 1]
         return {True: _Frames(begin, low, places + 1), False: _Frames(begin, low, peers)}
 
+    @property
+    def _has_no_peers(self) -> bool:
+        return self._plan.frame.is_rows or self._plan.time is None
+
     def _ends_with_row(self, number: int) -> bool:
-        function = str(self._plan.calls[number].function)
-        return _COUNTS_ROWS.get(function, self._plan.frame.is_rows)
+        is_counted = _COUNTS_ROWS.get(str(self._plan.calls[number].function))
+        return self._has_no_peers if is_counted is None else is_counted or self._plan.time is None
 
 
 def folded(function: Fold, start: Array, values: Array, low: Array, high: Array) -> Array:

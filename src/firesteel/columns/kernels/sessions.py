@@ -12,15 +12,15 @@ from firesteel.columns.cells import Array
 from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
-from firesteel.columns.kernels.group_vectors import fields_of, fold, load, partial_rows, repeated, results
+from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.session_rows import SessionRows
 from firesteel.columns.kernels.session_spans import Ended, Merge
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
-from firesteel.columns.kernels.vectorized import vector_calls
+from firesteel.columns.kernels.vectorized import vector_calls, window_calls
 from firesteel.columns.kernels.window_results import WindowResults
 from firesteel.columns.kernels.windows import WindowPlan, millis_of, window_columns
-from firesteel.columns.rows import is_retraction, kinds_list, rows_of
+from firesteel.columns.rows import is_retraction, kinds_list, rows_of, signs_of
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ class SessionTable(_Sessions):
 class SessionAggregate(_Sessions):
     """Aggregates per key and session, emitted when the session ends.
 
-    Where all calls can be computed on arrays, the accumulators of rows wait, and those of one session are merged.
-    Else the rows wait, and are aggregated in the order in which they came when the session ends.
+    Where the accumulators of all calls are numbers, and rows are not retracted, those of rows wait, and those of one
+    session are merged. Else the rows wait, and are aggregated in the order in which they came when the session ends.
     """
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
@@ -130,10 +130,11 @@ class SessionAggregate(_Sessions):
         self._plan = plan
         self._width = len(plan.keys)
         self._calls: list[VectorCall] | None = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
+        self._calls_of_rows = window_calls(plan.calls, plan.input_types, plan.retracts)
 
     def go_by_rows(self) -> None:
         """Keep rows instead of accumulators, which tests compare; the results are the same."""
-        self._calls = None
+        self._calls = self._calls_of_rows = None
         self._open(self._keys)
 
     def open(self, context: KernelContext) -> None:
@@ -179,14 +180,30 @@ class SessionAggregate(_Sessions):
 
     def _emit(self, ended: Ended) -> None:
         if self._calls is None:
-            self._results.give(self._aggregated(ended))
+            self._emit_rows(ended)
             return
         rows = self._merged(ended.rows, ended.codes, len(ended.starts))
         columns = [*rows.columns[: self._width], *results(self._calls, self._fields(rows))]
         self._results.give_columns(columns, ended.starts, ended.ends)
 
+    def _emit_rows(self, ended: Ended) -> None:
+        """Aggregate the rows of sessions; those without rows have no result."""
+        calls, rows, codes, count = self._calls_of_rows, ended.rows, ended.codes, len(ended.starts)
+        if calls is None or not covers(calls, rows, retracts=True):
+            self._results.give(self._aggregated(ended))
+            return
+        groups = RowGroups.numbered(codes, count)
+        empty = load(calls, [self._aggregates.new() for _ in range(count)])
+        assert empty is not None
+        signs = signs_of(rows)
+        left = np.full(count, True) if signs is None else groups.fold(np.add, np.zeros(count, np.int64), signs) > 0
+        first = pa.array(groups.first_rows())
+        columns = [rows.columns[key].take(first) for key in self._plan.keys]
+        columns += results(calls, fold(calls, empty, groups, rows))
+        self._results.give_columns([column.filter(left) for column in columns], ended.starts[left], ended.ends[left])
+
     def _aggregated(self, ended: Ended) -> list[window_results.Ended]:
-        """Aggregate sessions row by row; those without rows have no result."""
+        """Aggregate sessions row by row."""
         states = [self._aggregates.new() for _ in ended.starts]
         counts = [0] * len(states)
         arguments = self._aggregates.arguments(ended.rows)

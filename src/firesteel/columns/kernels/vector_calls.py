@@ -18,6 +18,7 @@ from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.rows import signs_of
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
 from firesteel.common.encoding.kinds import Kind
@@ -64,6 +65,12 @@ class VectorCall:
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return what each row adds to each part of the state."""
         raise NotImplementedError
+
+    def changes(self, batch: ColumnBatch) -> Fields:
+        """Return what each row adds to each part of the state; what a retraction adds takes a row away."""
+        signs = signs_of(batch)
+        added = self.contributions(batch)
+        return added if signs is None else [part * signs for part in added]
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether adding rows to these states gives the same as row by row: `!=` is always true for NaN."""

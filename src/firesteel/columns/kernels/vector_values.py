@@ -144,12 +144,17 @@ class VectorStates(VectorCall):
         rows[~chosen(batch, self.plan.condition)] = None
         return [rows]
 
+    def changes(self, batch: ColumnBatch) -> Fields:
+        """Return the arguments of each row, None if it does not count, and whether it is added or retracted (1, -1)."""
+        signs = signs_of(batch)
+        return [*self.contributions(batch), np.ones(batch.length, np.int8) if signs is None else signs]
+
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
-        """Add rows to the states, which changes them in place."""
-        add, states = self._accumulator.add, fields[0].tolist()
-        for group, row in zip(groups.codes.tolist(), added[0].tolist(), strict=True):
+        """Add and retract rows, which changes the states in place."""
+        add, retract, states = self._accumulator.add, self._accumulator.retract, fields[0].tolist()
+        for group, row, sign in zip(groups.codes.tolist(), *(part.tolist() for part in added), strict=True):
             if row is not None:
-                add(states[group], *row)
+                (add if sign > 0 else retract)(states[group], *row)
         return fields
 
     def load(self, states: Sequence[State]) -> Fields:

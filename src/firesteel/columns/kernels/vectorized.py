@@ -59,13 +59,25 @@ def group_calls(
     plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool = False
 ) -> list[VectorCall] | None:
     """Return the calls of built-in functions; None if there are others."""
+    return _all([_of_groups(plan, [input_types[i] for i in plan.arguments], retracts) for plan in plans], retracts)
+
+
+def window_calls(
+    plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool
+) -> list[VectorCall] | None:
+    """Return the calls of built-in functions, each of whose states is a whole; None if there are others."""
     found = []
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
-        fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan)
-        choices = (fastest, _ranked(plan, arguments), _states(plan, arguments, retracts))
-        found.append(next((call for call in choices if call and (call.is_retractable or not retracts)), None))
+        call = _of_groups(plan, arguments, retracts)
+        found.append(_states(plan, arguments, retracts) if isinstance(call, VectorRanked) else call)
     return _all(found, retracts)
+
+
+def _of_groups(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:
+    fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan)
+    choices = (fastest, _ranked(plan, arguments), _states(plan, arguments, retracts))
+    return next((call for call in choices if call and (call.is_retractable or not retracts)), None)
 
 
 def _all(found: list[VectorCall | None], retracts: bool) -> list[VectorCall] | None:

@@ -16,7 +16,7 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.count_windows import CountWindows
 from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.sessions import SessionAggregate
-from firesteel.columns.kernels.vectorized import group_calls
+from firesteel.columns.kernels.vectorized import window_calls
 from firesteel.columns.kernels.window_results import Ended, WindowResults
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
@@ -91,7 +91,7 @@ class WindowAggregate(TimedKernel):
         self._by_end: dict[int, set[Cell]] = defaultdict(set)
         for entry in self._table.data:
             self._by_end[entry[-1]].add(entry)
-        calls = None if plan.retracts else group_calls(plan.calls, plan.input_types)
+        calls = window_calls(plan.calls, plan.input_types, plan.retracts)
         self._vectors: WindowVectors | None = None
         factorizes = all(can_factorize(arrow_type(kind)) for kind in plan.output_types[: len(plan.keys)])
         if calls is not None and factorizes:

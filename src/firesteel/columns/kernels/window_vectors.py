@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
@@ -12,7 +13,10 @@ from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_vectors import covers, fold, load, store
 from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import VectorCall
-from firesteel.columns.rows import keys_of
+from firesteel.columns.rows import keys_of, signs_of
+
+_MOST_GROUPS = 0.5
+"""Maximum groups per row."""
 
 
 class WindowVectors:
@@ -44,7 +48,7 @@ class WindowVectors:
         self._max_parallelism = max_parallelism
 
     def add(self, batch: ColumnBatch, rows: Array, starts: Array, ends: Array) -> bool:
-        """Add rows to windows.
+        """Add rows to windows, or retract them.
 
         Args:
             batch: The rows.
@@ -55,7 +59,7 @@ class WindowVectors:
         Returns:
             False if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
         """
-        if not covers(self._calls, batch):
+        if not covers(self._calls, batch, retracts=True):
             return False
         if not len(rows):
             return True
@@ -63,6 +67,8 @@ class WindowVectors:
         if len(rows) != batch.length or (rows[1:] <= rows[:-1]).any():
             batch = batch.take(rows)
         groups = RowGroups([*(batch.columns[key] for key in self._keys), pa.array(starts), pa.array(ends)], len(rows))
+        if groups.count > _MOST_GROUPS * len(rows):
+            return False  # The states, which are Python objects, cost more than the rows.
         first = groups.first_rows()
         keys = keys_of(batch.take(first), self._keys, self._max_parallelism)
         windows = zip(keys, starts[first].tolist(), ends[first].tolist(), strict=True)
@@ -73,8 +79,9 @@ class WindowVectors:
             return False
         after = store(self._calls, fold(self._calls, before, groups, batch), groups.count)
         put, by_end = self._table.put, self._by_end
-        sizes = groups.sizes.tolist()
-        for entry, state, accumulators, size in zip(entries, states, after, sizes, strict=True):
+        signs = signs_of(batch)
+        sizes = groups.sizes if signs is None else groups.fold(np.add, np.zeros(groups.count, np.int64), signs)
+        for entry, state, accumulators, size in zip(entries, states, after, sizes.tolist(), strict=True):
             if state is None:
                 by_end[entry[-1]].add(entry)
                 put(entry, [entry[1:-2], accumulators, size])

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from firesteel.common.files.durability import make_directory, sync_directory, sync_file
 from firesteel.common.files.remote_files import RemoteFileNotFoundError, RemoteFileSystem, saying
 
-__all__ = ["AnyPath", "RemotePath", "remove_tree", "size_of"]
+__all__ = ["AnyPath", "RemotePath", "remove_tree", "size_of", "write_durably"]
 
 
 class RemotePath:
@@ -61,7 +62,13 @@ class RemotePath:
         return self.remote.size(self._uri)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        """Fetch the whole file and open it for reading."""
+        """Fetch the whole file and open it for reading.
+
+        Raises:
+            ValueError: another mode was asked for; `write_bytes` writes.
+        """
+        if mode != "rb":
+            raise ValueError(f"remote file {self} cannot be opened with mode {mode!r}; allowed: 'rb'")
         return io.BytesIO(self.read_bytes())
 
     def read_bytes(self) -> bytes:
@@ -117,6 +124,17 @@ def size_of(path: AnyPath) -> int | None:
         return path.stat().st_size
     except FileNotFoundError:
         return None
+
+
+def write_durably(path: AnyPath, data: bytes) -> None:
+    """Write a new file, with the directories that it needs, so that it outlives a crash of the machine."""
+    if isinstance(path, Path):
+        make_directory(path.parent)
+        path.write_bytes(data)
+        sync_file(path)
+        sync_directory(path.parent)
+    else:
+        path.write_bytes(data)
 
 
 def remove_tree(path: AnyPath) -> None:

@@ -108,7 +108,6 @@ _SQL_RESULTS = (
     OptionRule("operators of SQL get ids by the position in the plan", "table.exec.uid.format"),
     OptionRule("name the catalog in `EnvironmentSettings`", "table.builtin-catalog-name", ("default_catalog",)),
     OptionRule("name the database in `EnvironmentSettings`", "table.builtin-database-name", ("default_database",)),
-    OptionRule("set `parallelism.default`", "table.exec.resource.default-parallelism", ("-1",)),
 )
 
 _SECURITY = (

@@ -64,6 +64,12 @@ TABLE_MINI_BATCH_LATENCY = Option(
     "Must be positive with mini-batches; rows wait for the end of their column batch at most",
 )
 TABLE_MINI_BATCH_SIZE = Option("table.exec.mini-batch.size", integer_from(-1), "-1", "Most rows of a mini-batch")
+TABLE_DEFAULT_PARALLELISM = Option(
+    "table.exec.resource.default-parallelism",
+    integer_from(-1),
+    "-1",
+    "Parallelism of the environment of tables, from the first query on; not above 0 that of the environment",
+)
 TABLE_SOURCE_IDLE_TIMEOUT = Option(
     "table.exec.source.idle-timeout",
     duration,

@@ -46,6 +46,8 @@ def _text_blocks(record_format: Any, path: str, start: int, end: int | None, fil
             # A line that straddles the start of the range belongs to the previous range.
             file.seek(start - 1)
             position += len(file.readline()) - 1
+        elif record_format.skips_first_line:
+            position += len(file.readline())
         while end is None or position < end:
             wanted = _BLOCK_BYTES if end is None else min(_BLOCK_BYTES, end - position)
             data = _whole_lines(file, wanted, record_format.quote)

@@ -45,7 +45,8 @@ class TableFileWriter(FileWriter):
         """Write column batches."""
         now = self._now()
         for batch in elements:
-            for bucket, rows in self._by_partition(batch):
+            for values, rows in rows_by_values(batch, self._names.positions):
+                bucket = self._names.of(values)
                 self.write_to(bucket, [rows.with_columns([rows.columns[i] for i in self._stored])], now)
                 if self._trigger is not None and bucket not in self._open:
                     self._trigger.due_ms(bucket, now)  # raises an error if its values are no time
@@ -99,17 +100,17 @@ class TableFileWriter(FileWriter):
                 self._open[bucket] = min(at, self._open.get(bucket, at))
         super().restore_state((*parts, {}))
 
-    def _by_partition(self, batch: ColumnBatch) -> Iterator[tuple[str, ColumnBatch]]:
-        positions = self._names.positions
-        if not positions:
-            yield "", batch
-            return
-        values = list(zip(*(pylist(batch.columns[i]) for i in positions), strict=True))
-        places: dict[Any, list[int]] = {}
-        for place, value in enumerate(values):
-            places.setdefault(value, []).append(place)
-        for value, found in places.items():
-            yield self._names.of(value), batch.take(np.array(found, np.int64))
+
+def rows_by_values(batch: ColumnBatch, positions: Sequence[int]) -> Iterator[tuple[tuple[Any, ...], ColumnBatch]]:
+    """Yield the rows with each combination of the values of some columns, of no columns all rows."""
+    if not positions:
+        yield (), batch
+        return
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, value in enumerate(zip(*(pylist(batch.columns[i]) for i in positions), strict=True)):
+        places.setdefault(value, []).append(place)
+    for value, found in places.items():
+        yield value, batch.take(np.array(found, np.int64))
 
 
 def part_format(record_format: Any) -> PartFormat:

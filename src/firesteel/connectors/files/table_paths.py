@@ -46,10 +46,10 @@ class TableFiles:
         facts = _facts(path, size, modified_ms)
         for block in blocks:
             arrays = [
-                _constant(values[name], kind, block.length) if is_key else block.columns[places[name]]
+                constant_column(values[name], kind, block.length) if is_key else block.columns[places[name]]
                 for name, kind, is_key in self.columns
             ]
-            arrays += [_constant(facts[key], kind, block.length) for key, kind in self.metadata]
+            arrays += [constant_column(facts[key], kind, block.length) for key, kind in self.metadata]
             yield [block.with_columns(arrays)]
 
     def partition_values(self, path: str) -> dict[str, Any]:
@@ -110,6 +110,7 @@ def _facts(path: str, size: int, modified_ms: int) -> dict[str, Any]:
     }
 
 
-def _constant(value: object, kind: t.DataType, length: int) -> pa.Array:
+def constant_column(value: object, kind: t.DataType, length: int) -> pa.Array:
+    """Return a column of one value."""
     one = to_arrow([value], kind)
     return one.take(pa.array([0] * length, pa.int64())) if length != 1 else one

@@ -47,12 +47,14 @@ class Format:
             `read_file` and `write_file`.
         reads_fields: Whether it needs only the columns, and fields of rows, that are read.
         quote: The quote character, within which a record may span lines.
+        skips_first_line: Whether the first line of a file is no record.
         suffix: The suffix of names of temporary files.
     """
 
     is_text = True
     reads_fields = False
     quote: bytes | None = None
+    skips_first_line = False
     suffix = ""
 
     def __init__(self, columns: Columns, options: Options) -> None:
@@ -170,4 +172,6 @@ def make_format(name: str, columns: Columns, options: Options, use: Use) -> Form
         made: Format = module.make(columns, options)
     except NotImplementedError as error:
         raise ValidationException(f"Format '{name}': {error}") from error
+    if made.skips_first_line and use == "messages":
+        raise ValidationException(f"Option 'ignore-first-line' of '{name}' is for files: messages have no header")
     return made

@@ -6,11 +6,10 @@ them when it is repeated, and does nothing.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table import TableProperties
 
 from firesteel.common.table_errors import TableException
+from firesteel.connectors.commit_retries import commit_with_retries
 from firesteel.connectors.iceberg.files import data_files_of, files_with_keys, range_of, read_keys, remove_keys
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
 from firesteel.functions.connector_base import CommitRequest, Committer
@@ -32,9 +32,6 @@ JOB_ID = "flink.job-id"
 OPERATOR_ID = "flink.operator-id"
 CHECKPOINT_ID = "flink.max-committed-checkpoint-id"
 COMMITTABLES = "firesteel.committables"
-
-_RETRIES = 5
-_FIRST_WAIT_S = 0.1
 
 
 class WriteMode(Enum):
@@ -120,14 +117,7 @@ class IcebergCommitter(Committer):
             CommitFailedException: other writers were faster, even after several retries.
         """
         for together in self._rounds(requests):
-            for retry in range(_RETRIES + 1):
-                try:
-                    self._commit_new(together)
-                    break
-                except (CommitFailedException, ConflictException):
-                    if retry == _RETRIES:
-                        raise
-                    time.sleep(_FIRST_WAIT_S * 2**retry * random.uniform(1, 2))
+            commit_with_retries(partial(self._commit_new, together), CommitFailedException, ConflictException)
 
     def _rounds(self, requests: Sequence[CommitRequest]) -> Iterator[list[CommitRequest]]:
         """Yield the requests of each snapshot; replaced rows of a subtask must be committed in their order."""

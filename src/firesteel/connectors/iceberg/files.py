@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyiceberg.expressions import AlwaysTrue, And, GreaterThanOrEqual, LessThanOrEqual
 from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
 
-from firesteel.connectors.iceberg.iceberg_types import to_iceberg_array
+from firesteel.connectors.stored_columns import to_stored_array
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -105,6 +105,6 @@ def _comparable(keys: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return key columns with the types of a schema; those of UUIDs as bytes, as a join compares no UUIDs."""
     columns: dict[str, Any] = {}
     for index, field in enumerate(schema):
-        array = to_iceberg_array(keys[field.name].combine_chunks(), field.type)
+        array = to_stored_array(keys[field.name].combine_chunks(), field.type)
         columns[f"key{index}"] = array.storage if isinstance(array, pa.ExtensionArray) else array
     return pa.table(columns)

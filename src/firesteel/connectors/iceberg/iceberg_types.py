@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
-import pyarrow as pa
 from pyiceberg import types as iceberg
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -15,8 +15,8 @@ from pyiceberg.transforms import IdentityTransform
 from firesteel.columns import column_types as t
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
-from firesteel.columns.values import arrow_type
 from firesteel.common.table_errors import ValidationException
+from firesteel.connectors.stored_columns import StoredTable
 from firesteel.connectors.table_connector import Column
 
 _FIRST_PARTITION_ID = 1000
@@ -172,43 +172,11 @@ def partition_keys_of(schema: Schema, spec: PartitionSpec) -> tuple[str, ...]:
     return tuple(schema.find_field(field.source_id).name for field in spec.fields)
 
 
-def check_columns(columns: Sequence[Column], schema: Schema, name: str, writes: bool) -> None:
-    """Check that declared columns fit the columns of an Iceberg table.
-
-    Args:
-        columns: The declared columns.
-        schema: The schema of the Iceberg table.
-        name: The name of the Iceberg table, for messages.
-        writes: Whether rows are written, so that required columns must be there and NOT NULL.
-
-    Raises:
-        ValidationException: a column is missing or has another type.
-    """
-    stored = {field.name: field for field in schema.fields}
-    for column in columns:
-        field = stored.get(column.name)
-        if field is None:
-            raise ValidationException(
-                f"Column '{column.name}' does not exist in the Iceberg table {name}; its columns are "
-                f"{', '.join(stored)}"
-            )
-        expected = sql_type(field.field_type, column.name)
-        if not _fits(column.type, expected):
-            raise ValidationException(
-                f"Column '{column.name}' is declared as {type_text(column.type.nullable())}, but is "
-                f"{type_text(expected)} in the Iceberg table {name}"
-            )
-    if writes:
-        _check_required(columns, schema, name)
-
-
-def _check_required(columns: Sequence[Column], schema: Schema, name: str) -> None:
-    given = {column.name for column in columns if not column.type.is_nullable}
-    missing = [field.name for field in schema.fields if field.required and field.name not in given]
-    if missing:
-        raise ValidationException(
-            f"Column '{missing[0]}' is required in the Iceberg table {name}; declare it as NOT NULL to write the table"
-        )
+def stored_table(schema: Schema, name: str) -> StoredTable:
+    """Return the columns of an Iceberg table, whose name is for messages."""
+    types = {field.name: partial(sql_type, field.field_type, field.name) for field in schema.fields}
+    required = [field.name for field in schema.fields if field.required]
+    return StoredTable(f"Iceberg table {name}", types, required, _fits)
 
 
 def _fits(declared: t.DataType, stored: t.DataType) -> bool:
@@ -227,25 +195,3 @@ def _shape(kind: object) -> object:
     if isinstance(kind, iceberg.MapType):
         return "map", _shape(kind.key_type), _shape(kind.value_type)
     return str(kind)
-
-
-def to_sql_array(array: pa.Array, kind: t.DataType) -> pa.Array:
-    """Return a column as read from an Iceberg file with the Arrow type of its SQL type."""
-    wanted = arrow_type(kind)
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if isinstance(array, pa.ExtensionArray):  # UUID
-        array = array.storage
-    if array.type == wanted:
-        return array
-    # Only times may lose digits: an integer that does not fit a TINYINT is an error.
-    return array.cast(wanted, safe=not (pa.types.is_temporal(wanted) or pa.types.is_nested(wanted)))
-
-
-def to_iceberg_array(array: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return a column with the Arrow type of its Iceberg type."""
-    if array.type == wanted:
-        return array
-    if isinstance(wanted, pa.BaseExtensionType):  # UUID
-        return pa.ExtensionArray.from_storage(wanted, array.cast(wanted.storage_type))
-    return array.cast(wanted, safe=False)  # nanoseconds are cut to microseconds, as in Flink

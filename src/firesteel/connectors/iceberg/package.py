@@ -22,6 +22,7 @@ CATALOG_PROPERTIES = (
 """Properties of catalogs that Iceberg and pyiceberg have in common; those after `warehouse` are for `rest`."""
 
 JDBC_CREDENTIALS = ("jdbc.user", "jdbc.password")
+NESSIE_OPTIONS = ("ref", "authentication.type", "authentication.token")
 
 WITHOUT_EFFECT = dict.fromkeys(
     ("clients", "cache-enabled", "cache.expiration-interval-ms", "cache.case-sensitive"),
@@ -35,6 +36,7 @@ CATALOG_OPTIONS = (
     "io-impl",
     *CATALOG_PROPERTIES,
     *JDBC_CREDENTIALS,
+    *NESSIE_OPTIONS,
 )
 CATALOG_PREFIXES = ("catalog.", "header.", "rest.", "s3.", "gcs.", "adls.", "hdfs.", "client.", "glue.", "hive.")
 """Prefixes of properties that pyiceberg gets as they are, except that `catalog.` is removed."""

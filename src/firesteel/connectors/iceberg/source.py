@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.transforms import IdentityTransform
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch, slices
 from firesteel.columns.values import arrow_type, to_python
 from firesteel.common.table_errors import ValidationException
-from firesteel.connectors.iceberg.iceberg_types import to_sql_array
+from firesteel.connectors.data_file_source import DataFileSource
 from firesteel.connectors.iceberg.tables import IcebergTableAddress
+from firesteel.connectors.stored_columns import to_sql_array
 from firesteel.connectors.table_connector import ScanRequest
 from firesteel.connectors.table_options import Options
-from firesteel.functions.connector_base import Source, SourceSplit
-from firesteel.functions.source_reading import ReadingHints
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
 
 BATCH_ROWS = 10_000
 
-_SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "start-snapshot-id", "end-snapshot-id")
-_TOGETHER = {"start-snapshot-id", "end-snapshot-id"}
-_STREAMING = {"start-snapshot-id"}
+_STARTS, _ENDS = ("start-snapshot-id", "start-tag"), ("end-snapshot-id", "end-tag")
+_BRANCH = "branch"
+_SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "tag", *_STARTS, *_ENDS)
+_STREAMING = {*_STARTS, _BRANCH}
 
 _PRUNABLE = (t.BooleanType, t.IntegralType, t.DecimalType, t.CharType, t.VarCharType, t.DateType)
 
@@ -43,12 +44,14 @@ class SnapshotRange:
         is_incremental: Whether appended files are read.
         after: The snapshot after which appended files are read; None for all of the table's history.
         until: The last snapshot whose appended files are read; None for the current one.
+        branch: The branch whose last snapshot is the current one.
     """
 
     snapshot_id: int | None = None
     is_incremental: bool = False
     after: int | None = None
     until: int | None = None
+    branch: str = MAIN_BRANCH
 
     def plan(self, table: Table) -> Iterator[Any]:
         """Yield pyiceberg's task for each data file.
@@ -59,7 +62,7 @@ class SnapshotRange:
         if self.snapshot_id is not None:
             yield from table.scan(snapshot_id=self.snapshot_id).plan_files()
         if self.is_incremental:
-            last = _current_id(table) if self.until is None else self.until
+            last = current_id(table, self.branch) if self.until is None else self.until
             if last is not None and last != self.after:
                 scan = table.incremental_append_scan(
                     from_snapshot_id_exclusive=self.after, to_snapshot_id_inclusive=last
@@ -71,7 +74,7 @@ def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange
     """Return the data files that the options of a table select. Flink: `ScanContext`.
 
     Args:
-        options: `snapshot-id`, `as-of-timestamp`, `start-snapshot-id` and `end-snapshot-id`.
+        options: `snapshot-id`, `as-of-timestamp`, `branch`, `tag`, and the starts and ends of ranges.
         table: The pyiceberg table.
         is_bounded: Whether later snapshots are not read.
 
@@ -79,49 +82,73 @@ def files_of(options: Options, table: object, is_bounded: bool) -> SnapshotRange
         ValidationException: the options exclude each other, or a snapshot does not exist.
     """
     given = [key for key in _SNAPSHOT_OPTIONS if key in options.values]
-    if len(given) > 1 and not set(given) <= _TOGETHER:
+    if len(given) > 1 and (len(given) > 2 or given[0] not in _STARTS or given[1] not in _ENDS):
         raise ValidationException(f"The options {' and '.join(map(repr, given))} of 'iceberg' exclude each other")
     if not is_bounded and not set(given) <= _STREAMING:
         raise ValidationException(f"Cannot set {given[-1]} option for streaming reader")
-    start, end = (_snapshot_option(options, table, key) for key in ("start-snapshot-id", "end-snapshot-id"))
+    branch = _branch(options, table, given)
+    start, end = (_named_snapshot(options, table, keys) for keys in (_STARTS, _ENDS))
     if start is not None or end is not None:
-        current = _current_id(table) if is_bounded else None
-        return SnapshotRange(is_incremental=True, after=start, until=current if end is None else end)
-    chosen = _chosen_snapshot(options, table)
-    return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, is_incremental=True, after=chosen)
+        current = current_id(table, branch) if is_bounded else None
+        return SnapshotRange(None, True, start, current if end is None else end, branch)
+    chosen = _chosen_snapshot(options, table, branch)
+    return SnapshotRange(chosen) if is_bounded else SnapshotRange(chosen, True, chosen, branch=branch)
 
 
-def _chosen_snapshot(options: Options, table: Table) -> int | None:
+def _branch(options: Options, table: Table, given: Sequence[str]) -> str:
+    """Return the branch to read, `main` by default, which need not be there before the first snapshot."""
+    name = options.text(_BRANCH, MAIN_BRANCH)
+    if name != MAIN_BRANCH and table.refs().get(name, _NO_REF).snapshot_ref_type != SnapshotRefType.BRANCH:
+        raise options.invalid(_BRANCH, f"a branch of the table ({_names(table, SnapshotRefType.BRANCH)})")
+    if _BRANCH in options.values and {"snapshot-id", "as-of-timestamp", "tag"} & set(given):
+        raise ValidationException(f"The options '{_BRANCH}' and '{given[0]}' of 'iceberg' exclude each other")
+    return name
+
+
+_NO_REF = SnapshotRef(snapshot_id=-1, snapshot_ref_type=SnapshotRefType.TAG)
+
+
+def _names(table: Table, kind: SnapshotRefType) -> str:
+    return ", ".join(name for name, ref in table.refs().items() if ref.snapshot_ref_type == kind) or "it has none"
+
+
+def _chosen_snapshot(options: Options, table: Table, branch: str) -> int | None:
     """Return the snapshot to read in full: the one that options name, otherwise the current one."""
-    if "snapshot-id" in options.values:
-        return _snapshot_option(options, table, "snapshot-id")
+    named = _named_snapshot(options, table, ("snapshot-id", "tag"))
+    if named is not None:
+        return named
     moment = options.number("as-of-timestamp")
     if moment is None:
-        return _current_id(table)
+        return current_id(table, branch)
     found = table.snapshot_as_of_timestamp(moment)
     if found is None:
         raise ValidationException(f"Cannot find a snapshot older than as-of-timestamp {moment} (ms since the epoch)")
     return int(found.snapshot_id)
 
 
-def _snapshot_option(options: Options, table: Table, key: str) -> int | None:
-    number: int | None = options.number(key)
+def _named_snapshot(options: Options, table: Table, keys: tuple[str, str]) -> int | None:
+    """Return the snapshot that one of two options names, by its id or by a tag."""
+    by_id, by_tag = keys
+    number: int | None = options.number(by_id)
     if number is not None and table.snapshot_by_id(number) is None:
         known = ", ".join(str(snapshot.snapshot_id) for snapshot in table.snapshots())
-        raise options.invalid(key, f"a snapshot of the table ({known or 'it has none'})")
+        raise options.invalid(by_id, f"a snapshot of the table ({known or 'it has none'})")
+    if by_tag in options.values:
+        ref = table.refs().get(options.text(by_tag))
+        if ref is None or ref.snapshot_ref_type != SnapshotRefType.TAG:
+            raise options.invalid(by_tag, f"a tag of the table ({_names(table, SnapshotRefType.TAG)})")
+        number = int(ref.snapshot_id)
     return number
 
 
-def _current_id(table: Table) -> int | None:
-    current = table.current_snapshot()
+def current_id(table: Table, branch: str) -> int | None:
+    """Return the last snapshot of a branch, None if there is none."""
+    current = table.snapshot_by_name(branch)
     return None if current is None else current.snapshot_id
 
 
-class IcebergSource(Source[ColumnBatch]):
+class IcebergSource(DataFileSource["FileScanTask"]):
     """Reads data files as column batches; delete files are applied.
-
-    Each split is one data file, which is read as a whole. The id of a split is the path of its file, so that an
-    unbounded source recognises files that it has read.
 
     Args:
         address: The table.
@@ -130,48 +157,30 @@ class IcebergSource(Source[ColumnBatch]):
         monitor_ms: Interval in ms at which new snapshots are discovered; None reads the present ones and ends.
     """
 
-    reading_hints = ReadingHints(first_elements=64)  # A position is a file.
-
     def __init__(
         self, address: IcebergTableAddress, files: SnapshotRange, request: ScanRequest, monitor_ms: int | None
     ) -> None:
-        super().__init__()
+        super().__init__(f"Iceberg table {address}", monitor_ms)
         self._address = address
-        self._files = files
+        self._range = files
         self._request = request
-        self._is_bounded = monitor_ms is None
-        self.discovery_interval_ms = monitor_ms or 0
         self._table: Any = None
-        self._tasks: dict[str, Any] = {}
         self._last_snapshot: int | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_table": None, "_tasks": {}, "_last_snapshot": None}
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "_table": None, "_last_snapshot": None}
 
-    def is_bounded(self) -> bool:
-        """Return whether the source does not look for new snapshots."""
-        return self._is_bounded
-
-    # --- discovery ---------------------------------------------------------------------------------------------------
-
-    def discover_splits(self) -> Sequence[SourceSplit]:
-        """Return a split for each data file."""
-        self._refresh()
-        finished = not self._is_bounded
-        return [SourceSplit(path, 1, is_finished=finished) for path in sorted(self._tasks)]
-
-    def _refresh(self) -> None:
+    def new_files(self) -> Mapping[str, FileScanTask]:
         """Load the table, and plan the files of the snapshots since the last call."""
         with self._address.opened() as table:
-            found = _current_id(table)
+            found = current_id(table, self._range.branch)
             if self._table is not None and found == self._last_snapshot:
-                return
-            files = self._files
+                return {}
+            files = self._range
             if self._last_snapshot is not None and files.is_incremental:
                 files = replace(files, snapshot_id=None, after=self._last_snapshot)
-            tasks = {task.file.file_path: task for task in files.plan(table) if self._is_wanted(task, table)}
             self._table, self._last_snapshot = table, found
-            self._tasks.update(tasks)
+            return {task.file.file_path: task for task in files.plan(table) if self._is_wanted(task, table)}
 
     def _is_wanted(self, task: FileScanTask, table: Table) -> bool:
         """Return whether a file can have rows of the partitions that the filter leaves."""
@@ -186,19 +195,9 @@ class IcebergSource(Source[ColumnBatch]):
         values = _partition_values(self._request.partitions.keys, stored)
         return values is None or bool(self._request.partitions(values))
 
-    # --- reading -----------------------------------------------------------------------------------------------------
-
-    def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:
-        """Yield the rows of a data file.
-
-        Raises:
-            FileNotFoundError: the snapshot with the file has expired.
-        """
-        if split_id not in self._tasks:
-            self._refresh()
-        if split_id not in self._tasks:
-            raise FileNotFoundError(f"data file {split_id} is in no snapshot of the Iceberg table {self._address}")
-        table, task = self._table, self._tasks[split_id]
+    def read_file(self, file: FileScanTask) -> Iterator[ColumnBatch]:
+        """Yield the rows of a data file."""
+        table, task = self._table, file
         names = [column.name for column in self._request.columns]
         schema = table.schema().select(*(names or table.schema().column_names[:1]))
         scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())

@@ -47,6 +47,10 @@ _OPTIONS = (
     "as-of-timestamp",
     "start-snapshot-id",
     "end-snapshot-id",
+    "branch",
+    "tag",
+    "start-tag",
+    "end-tag",
     "streaming",
     "monitor-interval",
     FORMAT_VERSION,
@@ -81,8 +85,8 @@ class _Iceberg:
                 "jdbc to write"
             )
         self._stored = self._address.ensure(table)
-        check_columns = iceberg_module("firesteel.connectors.iceberg.iceberg_types").check_columns
-        check_columns(table.physical_columns, self._stored.schema(), str(self._address), self.writes)
+        stored_table = iceberg_module("firesteel.connectors.iceberg.iceberg_types").stored_table
+        stored_table(self._stored.schema(), str(self._address)).check(table.physical_columns, self.writes)
 
     def _address_of_options(self) -> Any:
         tables, options = iceberg_module("firesteel.connectors.iceberg.tables"), self._options
@@ -141,6 +145,8 @@ class IcebergTableSink(_Iceberg):
 
     def __init__(self, table: ResolvedTable, request: SinkRequest) -> None:
         _check_format(table.options)
+        if "branch" in table.options:
+            raise ValidationException("Option 'branch' of 'iceberg' is for reading: rows go to the branch 'main'")
         super().__init__(table)
         _check_format(self._stored.properties)
         stored = self._stored.properties.get(_UPSERT, "").lower() == "true"

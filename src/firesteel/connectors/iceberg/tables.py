@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from firesteel.connectors.iceberg.package import (
     CATALOG_PROPERTIES,
     FORMAT_VERSION,
     JDBC_CREDENTIALS,
+    NESSIE_OPTIONS,
     TABLE_PREFIXES,
 )
 from firesteel.connectors.table_connector import ResolvedTable
@@ -31,6 +33,7 @@ _TYPES = {
     "rest": {"type": "rest"},
     "glue": {"type": "glue"},
     "jdbc": {"type": "sql"},
+    "nessie": {"type": "rest"},
     "hadoop": {"py-catalog-impl": "firesteel.connectors.iceberg.hadoop_catalog.HadoopCatalog"},
 }
 """The types of catalogs, and how pyiceberg finds them."""
@@ -40,6 +43,7 @@ _IMPLEMENTATIONS = {
     "org.apache.iceberg.rest.RESTCatalog": "rest",
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.jdbc.JdbcCatalog": "jdbc",
+    "org.apache.iceberg.nessie.NessieCatalog": "nessie",
     "org.apache.iceberg.hadoop.HadoopCatalog": "hadoop",
 }
 """The types of catalogs that `catalog-impl` may name by their classes."""
@@ -56,7 +60,7 @@ _FILE_IOS = frozenset(
 )
 """The classes that `io-impl` may name: pyiceberg chooses by the schemes of paths, as the last of them does."""
 
-_REQUIRED = {"hive": "uri", "rest": "uri", "jdbc": "uri", "hadoop": "warehouse"}
+_REQUIRED = {"hive": "uri", "rest": "uri", "jdbc": "uri", "nessie": "uri", "hadoop": "warehouse"}
 _DRIVERS = {"sqlite:/": "sqlite:////", "postgresql://": "postgresql+psycopg://", "mysql://": "mysql+pymysql://"}
 
 
@@ -91,6 +95,13 @@ class IcebergCatalogAddress:
         properties = {key: options[key] for key in CATALOG_PROPERTIES if key in options}
         if kind == "jdbc":
             properties["uri"] = _database_url(options["uri"], options)
+        elif kind == "nessie":
+            properties |= _nessie_properties(options)
+        elif used := [key for key in NESSIE_OPTIONS if key in options]:
+            raise ValidationException(
+                f"Option '{used[0]}' of 'iceberg' is for catalogs of Nessie; 'branch' and 'tag' choose a version of a "
+                "table"
+            )
         for key, value in options.items():
             if key.startswith(CATALOG_PREFIXES):
                 properties[key.removeprefix("catalog.")] = value
@@ -132,15 +143,24 @@ def _kind_of(name: str, options: Mapping[str, str]) -> str:
             f"catalog-type={options['catalog-type']}, catalog-impl={implementation}"
         )
     if implementation not in _IMPLEMENTATIONS:
-        hint = "; Nessie serves Iceberg's REST protocol: use 'rest'" if "nessie" in implementation.lower() else ""
-        raise _invalid("catalog-impl", implementation, _IMPLEMENTATIONS, hint)
+        raise _invalid("catalog-impl", implementation, _IMPLEMENTATIONS)
     return _IMPLEMENTATIONS[implementation]
 
 
-def _invalid(option: str, found: str, allowed: Iterable[str], hint: str = "") -> ValidationException:
+def _invalid(option: str, found: str, allowed: Iterable[str]) -> ValidationException:
     return ValidationException(
-        f"Invalid value for option '{option}' of 'iceberg': expected one of {', '.join(allowed)}, found '{found}'{hint}"
+        f"Invalid value for option '{option}' of 'iceberg': expected one of {', '.join(allowed)}, found '{found}'"
     )
+
+
+def _nessie_properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the address of Nessie's REST catalog, whose path ends with the branch, and the token for it."""
+    server = re.sub(r"/(api(/v\d)?|iceberg(/.*)?)?/?$", "", options["uri"])
+    kind = options.get("authentication.type", "NONE").upper()
+    if kind not in ("NONE", "BEARER"):
+        raise _invalid("authentication.type", kind, ("NONE", "BEARER"))
+    token = {"token": options["authentication.token"]} if "authentication.token" in options else {}
+    return {"uri": f"{server}/iceberg/{quote(options.get('ref', 'main'), safe='')}", **token}
 
 
 def _database_url(uri: str, options: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
-from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.batch import ColumnBatch, Kind, concat, slices
+from firesteel.columns.last_rows import last_by_key
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
@@ -189,6 +190,7 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         value: The format of values.
         value_columns: Positions of the value columns.
         is_upsert: Whether deleted rows become records without value.
+        buffered_rows: The number of rows of which the last one of each key is sent; 0 sends all.
     """
 
     def __init__(
@@ -199,6 +201,7 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         value: Format,
         value_columns: tuple[int, ...],
         is_upsert: bool,
+        buffered_rows: int = 0,
     ) -> None:
         super().__init__(_RecordSettings(topic=target.topics[0] if target.topics else None))
         self._target = target
@@ -207,11 +210,12 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         self._value = value
         self._value_columns = value_columns
         self._is_upsert = is_upsert
+        self._buffered_rows = buffered_rows
 
     def records(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> list[Record]:
-        """Return a record per row."""
+        """Return a record per row, or per key of the rows that are buffered."""
         found: list[Record] = []
-        for batch in elements:
+        for batch in self._last_rows(elements) if self._buffered_rows and elements else elements:
             keys: Sequence[bytes | None] = [None] * batch.length
             if self._key is not None:
                 keys = self._key.encode_messages(batch.with_columns([batch.columns[i] for i in self._key_columns]))
@@ -220,6 +224,11 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
             parts = (target.topics_of(batch), keys, values, target.times(batch), target.headers(batch))
             found += zip(*parts, strict=True)
         return found
+
+    def _last_rows(self, batches: Sequence[ColumnBatch]) -> Iterator[ColumnBatch]:
+        """Yield the last row of each key in the buffer, as often as it is full (Flink: `ReducingUpsertWriter`)."""
+        for buffered in slices(concat(batches), self._buffered_rows):
+            yield last_by_key(buffered, self._key_columns)
 
     def _values(self, batch: ColumnBatch) -> Sequence[bytes | None]:
         """Return the value of each row. Deleted rows are not encoded, as their other columns may be NULL."""

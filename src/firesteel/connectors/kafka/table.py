@@ -55,9 +55,7 @@ _OF_KAFKA = (
     "sink.partitioner",
 )
 _UNUSED = {"sink.transaction-naming-strategy": "a writer has one transactional id"}
-_UNUSED_BY_UPSERTS = dict.fromkeys(
-    ("sink.buffer-flush.max-rows", "sink.buffer-flush.interval"), "rows are sent at the end of each batch"
-)
+_MAX_ROWS, _INTERVAL = "sink.buffer-flush.max-rows", "sink.buffer-flush.interval"
 OPTIONS = {
     "kafka": OptionTable(
         _SERVERS,
@@ -66,7 +64,7 @@ OPTIONS = {
         _UNUSED,
         {"sink.semantic": "use 'sink.delivery-guarantee'"},
     ),
-    "upsert-kafka": OptionTable(_SERVERS, _OPTIONS, ("properties.",), {**_UNUSED, **_UNUSED_BY_UPSERTS}),
+    "upsert-kafka": OptionTable(_SERVERS, (*_OPTIONS, _MAX_ROWS, _INTERVAL), ("properties.",), _UNUSED),
 }
 _WITH_SUBJECTS = ("avro-confluent", "debezium-avro-confluent", "json-confluent", "protobuf-confluent")
 """Formats with an option `subject`, whose default depends on the topic."""
@@ -333,6 +331,7 @@ class KafkaTableSink(KafkaTable):
     def __init__(self, table: ResolvedTable, is_upsert: bool) -> None:
         super().__init__(table, is_upsert)
         self._target()
+        self._buffered_rows()
         for each in (self._value, self._key):
             if each is not None:
                 each.check_sink()
@@ -350,6 +349,20 @@ class KafkaTableSink(KafkaTable):
             return RecordTarget((self.check_topic(),), None, metadata)
         return RecordTarget(tuple(self._topics), self._options.values.get("topic-pattern"), metadata)
 
+    def _buffered_rows(self) -> int:
+        """Return how many rows of an upsert table are buffered; they are sent at the end of a batch at the latest.
+
+        Raises:
+            ValidationException: only one of the two options that switch the buffer on is set.
+        """
+        rows, interval_ms = self._options.number(_MAX_ROWS, 0), self._options.duration_ms(_INTERVAL, 0)
+        if rows < 0 or (rows > 0) != bool(interval_ms):
+            raise ValidationException(
+                f"'{_MAX_ROWS}' and '{_INTERVAL}' must be set to be greater than zero together to enable sink buffer "
+                "flushing."
+            )
+        return int(rows)
+
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return the kinds of rows that can be written; for upsert tables those of a changelog by key."""
         return UPSERT if self._is_upsert else self._value.kinds
@@ -364,6 +377,7 @@ class KafkaTableSink(KafkaTable):
             self._value,
             tuple(names.index(column.name) for column in self._stored),
             self._is_upsert,
+            self._buffered_rows(),
         )
         properties = self._options.below("properties.", "kafka").values
         if not self._is_upsert:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import Files, join
+from firesteel.common.files.remote_path import write_durably
 from firesteel.connectors.formats.table_format import Format
 from firesteel.functions.connector_base import CommitRequest, Committer, Sink, SinkWriter, WriterInitContext
 
@@ -86,21 +86,15 @@ class SparkWriter(SinkWriter[ColumnBatch]):
             return
         if self._name is None:
             self._name = uuid.uuid4().hex
-            self._write(f"{self._name}{_WRITER}", lambda file: None)
-        path = self._write(
-            f"{self._name}-{uuid.uuid4().hex}.parquet",
-            lambda file: self._sink.parquet.write_file(file, self._batches),
-        )
+            self._write(f"{self._name}{_WRITER}", b"")
+        file = io.BytesIO()
+        self._sink.parquet.write_file(file, self._batches)
         self._batches = []
-        self._written.append(path)
+        self._written.append(self._write(f"{self._name}-{uuid.uuid4().hex}.parquet", file.getvalue()))
 
-    def _write(self, name: str, write: Callable[[IO[bytes]], None]) -> str:
+    def _write(self, name: str, data: bytes) -> str:
         path = join(self._sink.directory, name)
-        target = self._files.path(path)
-        if isinstance(target, Path):
-            target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            write(file)
+        write_durably(self._files.path(path), data)
         return path
 
     def prepare_commit(self) -> Sequence[list[str]]:

@@ -36,7 +36,7 @@ class CsvTableSource(TableSource):
         field_delim: The delimiter of fields.
         line_delim: The end of lines; only a line feed is possible.
         quote_character: The quote around fields; None for none.
-        ignore_first_line: Only False is possible.
+        ignore_first_line: Whether the first line of each file is a header.
         ignore_comments: The beginning of comments; only `#` is possible.
         lenient: Whether to skip lines that cannot be parsed.
 

@@ -17,7 +17,6 @@ def csv_options(
         NotImplementedError: an argument has no option today.
     """
     _require("line delimiter", line_delimiter, (None, "\n"))
-    _require("ignored first line", ignore_first_line, (None, False))
     _require("comment prefix", comment_prefix, (None, "#"))
     options = {"csv.field-delimiter": field_delimiter or ","}
     if quote_character:
@@ -26,6 +25,8 @@ def csv_options(
         options["csv.disable-quote-character"] = "true"
     if comment_prefix:
         options["csv.allow-comments"] = "true"
+    if ignore_first_line:
+        options["csv.ignore-first-line"] = "true"
     if ignore_parse_errors:
         options["csv.ignore-parse-errors"] = "true"
     return options

@@ -115,7 +115,7 @@ FORMATS: Mapping[str, Mapping[str, Rule]] = {
         "format.escape-character": "csv.escape-character",
         "format.null-literal": "csv.null-literal",
         "format.comment-prefix": _comments,
-        "format.ignore-first-line": _only("false"),
+        "format.ignore-first-line": "csv.ignore-first-line",
     },
     "avro": {"format.avro-schema": None, **_FIELDS},
 }

@@ -32,6 +32,7 @@ _OPTIONS = (
     "escape-character",
     "field-delimiter",
     "ignore-additional-fields",
+    "ignore-first-line",
     "ignore-parse-errors",
     "null-literal",
     "quote-character",
@@ -55,6 +56,7 @@ class CsvFormat(Format):
     def __init__(self, columns: Columns, options: Options) -> None:
         super().__init__(columns, options)
         self._dialect = _dialect(options)
+        self.skips_first_line = options.flag("ignore-first-line")
         quote = self._dialect.quote_character
         self.quote = None if quote is None else quote.encode()
         _ = self.codec  # which refuses types that CSV has not

@@ -19,6 +19,14 @@ class LegacyDescriptor:
         """Return the properties."""
         return dict(self._properties)
 
+    def _apply(self, **arguments: object) -> None:
+        """Call the method of the name of each argument of a constructor: of a flag that is true, or with a value."""
+        for name, value in arguments.items():
+            if value is True:
+                getattr(self, name)()
+            elif value is not None and value is not False:
+                getattr(self, name)(value)
+
     def _set(self, key: str, value: object) -> Self:
         self._properties[key] = str(value).lower() if isinstance(value, bool) else str(value)
         return self

@@ -14,10 +14,37 @@ _INSTEAD = "TableDescriptor.for_connector(), or CREATE TABLE"
 class Kafka(ConnectorDescriptor):
     """Topics of Apache Kafka."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        version: str | None = None,
+        topic: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        start_from_earliest: bool = False,
+        start_from_latest: bool = False,
+        start_from_group_offsets: bool = True,
+        start_from_specific_offsets_dict: Mapping[int, int] | None = None,
+        start_from_timestamp: int | None = None,
+        sink_partitioner_fixed: bool | None = None,
+        sink_partitioner_round_robin: bool | None = None,
+        custom_partitioner_class_name: str | None = None,
+    ) -> None:
         note("descriptors.Kafka", _INSTEAD)
         super().__init__("kafka")
         self._offsets: dict[int, int] = {}
+        # As in PyFlink, the last start that is set counts: offsets of the group, unless they are switched off.
+        self._apply(
+            version=version,
+            topic=topic,
+            properties=properties,
+            start_from_earliest=start_from_earliest,
+            start_from_latest=start_from_latest,
+            start_from_group_offsets=start_from_group_offsets and (start_from_earliest or start_from_latest),
+            start_from_specific_offsets=start_from_specific_offsets_dict,
+            start_from_timestamp=start_from_timestamp,
+            sink_partitioner_fixed=sink_partitioner_fixed,
+            sink_partitioner_round_robin=sink_partitioner_round_robin,
+            sink_partitioner_custom=custom_partitioner_class_name,
+        )
 
     def version(self, version: str) -> Kafka:
         """Accept any version; the client is the same for all."""
@@ -91,9 +118,10 @@ class Kafka(ConnectorDescriptor):
 class FileSystem(ConnectorDescriptor):
     """Files."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str | None = None) -> None:
         note("descriptors.FileSystem", _INSTEAD)
         super().__init__("filesystem")
+        self._apply(path=path)
 
     def path(self, path_str: str) -> FileSystem:
         """Set the path of a file or directory."""
@@ -103,10 +131,57 @@ class FileSystem(ConnectorDescriptor):
 class Elasticsearch(ConnectorDescriptor):
     """An index of Elasticsearch."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        version: str | None = None,
+        hostname: str | None = None,
+        port: int | str | None = None,
+        protocol: str | None = None,
+        index: str | None = None,
+        document_type: str | None = None,
+        key_delimiter: str | None = None,
+        key_null_literal: str | None = None,
+        failure_handler_fail: bool = False,
+        failure_handler_ignore: bool = False,
+        failure_handler_retry_rejected: bool = False,
+        custom_failure_handler_class_name: str | None = None,
+        disable_flush_on_checkpoint: bool = False,
+        bulk_flush_max_actions: int | None = None,
+        bulk_flush_max_size: str | None = None,
+        bulk_flush_interval: int | None = None,
+        bulk_flush_backoff_constant: bool = False,
+        bulk_flush_backoff_exponential: bool = False,
+        bulk_flush_backoff_max_retries: int | None = None,
+        bulk_flush_backoff_delay: int | None = None,
+        connection_max_retry_timeout: int | None = None,
+        connection_path_prefix: str | None = None,
+    ) -> None:
         note("descriptors.Elasticsearch", _INSTEAD)
         super().__init__("elasticsearch")
         self._hosts: list[str] = []
+        if hostname is not None:
+            self.host(hostname, str(port), str(protocol))
+        self._apply(
+            version=version,
+            index=index,
+            document_type=document_type,
+            key_delimiter=key_delimiter,
+            key_null_literal=key_null_literal,
+            failure_handler_fail=failure_handler_fail,
+            failure_handler_ignore=failure_handler_ignore,
+            failure_handler_retry_rejected=failure_handler_retry_rejected,
+            failure_handler_custom=custom_failure_handler_class_name,
+            disable_flush_on_checkpoint=disable_flush_on_checkpoint,
+            bulk_flush_max_actions=bulk_flush_max_actions,
+            bulk_flush_max_size=bulk_flush_max_size,
+            bulk_flush_interval=bulk_flush_interval,
+            bulk_flush_backoff_constant=bulk_flush_backoff_constant,
+            bulk_flush_backoff_exponential=bulk_flush_backoff_exponential,
+            bulk_flush_backoff_max_retries=bulk_flush_backoff_max_retries,
+            bulk_flush_backoff_delay=bulk_flush_backoff_delay,
+            connection_max_retry_timeout=connection_max_retry_timeout,
+            connection_path_prefix=connection_path_prefix,
+        )
 
     def version(self, version: str) -> Elasticsearch:
         """Set the version, such as `6` or `7`."""

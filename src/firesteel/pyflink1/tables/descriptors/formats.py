@@ -31,12 +31,7 @@ class Json(_FormatWithSchema):
     def __init__(self, json_schema: str | None = None, schema: object = None, derive_schema: bool = False) -> None:
         note("descriptors.Json", _INSTEAD)
         super().__init__("json")
-        if json_schema is not None:
-            self.json_schema(json_schema)
-        if schema is not None:
-            self.schema(schema)
-        if derive_schema:
-            self.derive_schema()
+        self._apply(json_schema=json_schema, schema=schema, derive_schema=derive_schema)
 
     def json_schema(self, json_schema: str) -> Json:
         """Declare the fields by a JSON schema, for the types of fields that the table renames."""
@@ -54,11 +49,31 @@ class Json(_FormatWithSchema):
 class Csv(_FormatWithSchema):
     """CSV as in RFC 4180."""
 
-    def __init__(self, schema: object = None) -> None:
+    def __init__(
+        self,
+        schema: object = None,
+        field_delimiter: str | None = None,
+        line_delimiter: str | None = None,
+        quote_character: str | None = None,
+        allow_comments: bool = False,
+        ignore_parse_errors: bool = False,
+        array_element_delimiter: str | None = None,
+        escape_character: str | None = None,
+        null_literal: str | None = None,
+    ) -> None:
         note("descriptors.Csv", _INSTEAD)
         super().__init__("csv")
-        if schema is not None:
-            self.schema(schema)
+        self._apply(
+            schema=schema,
+            field_delimiter=field_delimiter,
+            line_delimiter=line_delimiter,
+            quote_character=quote_character,
+            allow_comments=allow_comments,
+            ignore_parse_errors=ignore_parse_errors,
+            array_element_delimiter=array_element_delimiter,
+            escape_character=escape_character,
+            null_literal=null_literal,
+        )
 
     def field_delimiter(self, delimiter: str) -> Csv:
         """Set the delimiter of fields."""
@@ -100,14 +115,30 @@ class Csv(_FormatWithSchema):
 class OldCsv(FormatDescriptor):
     """CSV of files in Flink 1, whose fields are not quoted unless a quote is set."""
 
-    def __init__(self, schema: TableSchema | None = None, fields: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        schema: TableSchema | None = None,
+        field_delimiter: str | None = None,
+        line_delimiter: str | None = None,
+        quote_character: str | None = None,
+        comment_prefix: str | None = None,
+        ignore_parse_errors: bool = False,
+        ignore_first_line: bool = False,
+        fields: Mapping[str, object] | None = None,
+    ) -> None:
         note("descriptors.OldCsv", _INSTEAD)
         super().__init__("csv")
         self._count = 0
-        if schema is not None:
-            self.schema(schema)
-        for name, kind in (fields or {}).items():
-            self.field(name, kind)
+        self._apply(
+            schema=schema,
+            field_delimiter=field_delimiter,
+            line_delimiter=line_delimiter,
+            quote_character=quote_character,
+            comment_prefix=comment_prefix,
+            ignore_parse_errors=ignore_parse_errors,
+            ignore_first_line=ignore_first_line,
+            fields=fields,
+        )
 
     def field_delimiter(self, delimiter: str) -> OldCsv:
         """Set the delimiter of fields."""
@@ -148,13 +179,9 @@ class OldCsv(FormatDescriptor):
         """Skip lines that cannot be parsed."""
         return self._set("format.ignore-parse-errors", True)
 
-    def ignore_first_line(self) -> NoReturn:
-        """Raise an error: the format has no such option.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError("The format csv has no option to skip the first line; remove it from the files")
+    def ignore_first_line(self) -> OldCsv:
+        """Leave out the first line of each file."""
+        return self._set("format.ignore-first-line", True)
 
 
 class Avro(FormatDescriptor):
@@ -163,10 +190,7 @@ class Avro(FormatDescriptor):
     def __init__(self, record_class: str | None = None, avro_schema: str | None = None) -> None:
         note("descriptors.Avro", _INSTEAD)
         super().__init__("avro")
-        if record_class is not None:
-            self.record_class(record_class)
-        if avro_schema is not None:
-            self.avro_schema(avro_schema)
+        self._apply(record_class=record_class, avro_schema=avro_schema)
 
     def record_class(self, record_class: str) -> NoReturn:
         """Raise an error: Java classes are not available.

@@ -15,6 +15,7 @@ from firesteel.columns.values import to_python
 from firesteel.common.options.python_options import PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS
 from firesteel.common.options.table_options import (
     TABLE_BROADCAST_THRESHOLD,
+    TABLE_DEFAULT_PARALLELISM,
     TABLE_JOIN_REORDER,
     TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
@@ -220,6 +221,9 @@ class Planner:
 
     def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
+        parallelism = self._config.get_configuration().get(TABLE_DEFAULT_PARALLELISM)
+        if parallelism > 0:
+            self._environment.set_parallelism(parallelism)
         rows = (self._config.get_configuration().get(one) for one in (PYTHON_ARROW_ROWS, PYTHON_BUNDLE_ROWS))
         settings = QuerySettings(
             self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)

@@ -1,0 +1,3 @@
+"""Delta Lake, with the package deltalake."""
+
+TABLES = {"delta": "table"}
