@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.table_errors import ValidationException
@@ -28,6 +27,7 @@ from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
+from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.table_parts import executor_of, rel_of
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import TableResult
@@ -161,7 +161,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     def _deferred_table(self, make: Callable[[], Rel], schema: ResolvedSchema) -> Table:
         return Table(make, self, schema)
 
-    def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
+    def _pipeline(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> TablePipeline:
         return TablePipeline(self, rel_of(table), self._target_path(target, rel_of(table)), overwrite)
 
     # --- dependencies ------------------------------------------------------------------------------------------------
