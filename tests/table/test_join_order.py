@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from firesteel.table import DataTypes
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.table import DataTypes, StreamTableEnvironment
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.rules.cardinality import UNKNOWN_ROWS, Estimates
 from firesteel.table.planner.rules.rules import optimize_all
+from firesteel.testing import run_local
+from tests.seeds import seeds
 from tests.table.environments import environment, remaining
+from tests.table.random_joins import COLUMNS, MOST, VIEW, join_graph
+from tests.table.test_against_duckdb import folded
 
 REORDER = "table.optimizer.join-reorder-enabled"
 QUERY = "SELECT a.v, b.v, c.v FROM huge AS a JOIN middle AS b ON a.k = b.k JOIN small AS c ON b.v = c.k"
@@ -86,11 +93,48 @@ def test_small_inputs_are_joined_first(tmp_path):
     assert order_of(t_env, QUERY.replace("small AS c", "(SELECT * FROM small WHERE v > 3) AS c"))[-1] == "huge"
 
 
-def test_a_cross_product_is_not_chosen_while_an_equation_exists(tmp_path):
-    t_env = tables(tmp_path)
-    query = "SELECT * FROM small AS c, huge AS a, middle AS b WHERE a.k = b.k AND a.v = c.v"
-    (plan,) = optimize_all([t_env.sql_query(query)._node], False, reorders=True)
-    assert all(join.left_keys for join in inputs_first([plan]) if isinstance(join, rel.Join))
+def in_duckdb(rows, query):
+    database = duckdb.connect(config={"threads": 1})
+    for number in range(MOST):
+        database.execute(f"CREATE TABLE t{number} (k INT, v INT, w BIGINT)")
+        database.executemany(f"INSERT INTO t{number} VALUES (?, ?, ?)", rows[number])
+        database.execute(VIEW.format(number))
+    return Counter(database.execute(query).fetchall())
+
+
+def with_rows(rows):
+    """Return environments with the tables of random joins, as a pair."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    t_env = StreamTableEnvironment.create(env)
+    types = (DataTypes.INT(), DataTypes.INT(), DataTypes.BIGINT())
+    kind = DataTypes.ROW([DataTypes.FIELD(name, of) for name, of in zip(COLUMNS, types, strict=True)])
+    for number in range(MOST):
+        t_env.create_temporary_view(f"t{number}", t_env.from_elements(rows[number], kind))
+        t_env.execute_sql(VIEW.format(number).replace("CREATE", "CREATE TEMPORARY"))
+    return env, t_env
+
+
+@pytest.mark.parametrize("seed", seeds(4, 300))
+@pytest.mark.parametrize("reorders", [False, True])
+def test_no_cross_product_while_an_equation_exists(seed, reorders):
+    graph = join_graph(random.Random(f"joins {seed}"))
+    _, t_env = with_rows([[(1, 2, 3)]] * MOST)
+    for is_streaming in (True, False):
+        (plan,) = optimize_all([t_env.sql_query(graph.query)._node], is_streaming, reorders=reorders)
+        crosses = sum(isinstance(node, rel.Join) and not node.left_keys for node in inputs_first([plan]))
+        assert crosses == graph.components - 1, graph.query
+
+
+@pytest.mark.parametrize("seed", seeds(2, 150))
+def test_joins_in_another_order_have_the_same_rows(seed):
+    choose = random.Random(f"rows {seed}")
+    graph = join_graph(choose)
+    rows = [[tuple(choose.randrange(3) for _ in COLUMNS) for _ in range(3)] for _ in range(MOST)]
+    env, t_env = with_rows(rows)
+    t_env.get_config().set(REORDER, choose.choice(["true", "false"]))
+    t_env.to_changelog_stream(t_env.sql_query(graph.query)).collect_async()
+    assert folded(run_local(env, batch_elements=2).elements) == in_duckdb(rows, graph.query), graph.query
 
 
 def test_other_kinds_of_joins_stay_where_they_are(tmp_path):

@@ -11,7 +11,12 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules import rules
 from firesteel.table.planner.rules.join_order import avoid_cross_products
 from firesteel.table.planner.rules.outer_joins import narrow_outer_join
-from firesteel.table.planner.rules.push_filters import copy_key_conditions, push_filter, push_join_condition
+from firesteel.table.planner.rules.push_filters import (
+    copy_key_conditions,
+    filter_partitions,
+    push_filter,
+    push_join_condition,
+)
 from firesteel.table.planner.rules.rules import optimize
 from tests.table.environments import environment as tables_environment
 from tests.table.environments import remaining
@@ -36,6 +41,7 @@ BELOW = {
     "SELECT * FROM (SELECT k, v FROM s INTERSECT SELECT k, v FROM r) WHERE k > 3": rel.SetOperation,
     "SELECT * FROM (SELECT k, v FROM s ORDER BY t) WHERE k > 3": rel.Sort,
     f"SELECT * FROM {NUMBERED} WHERE n < 3 AND k > 3": rel.Rank,
+    "SELECT * FROM (SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY v) AS x FROM s) WHERE x > 1 AND k > 3": rel.Over,
     "SELECT * FROM s, UNNEST(ARRAY[v, k]) AS u (e) WHERE k > 3 AND e > 4": rel.Correlate,
 }
 
@@ -98,6 +104,31 @@ def test_a_condition_on_a_key_filters_both_sides(streaming):
     (join,) = found(streaming, query, rel.Join)
     assert has_filter(join.left)
     assert has_filter(join.right)
+
+
+EQUAL = (
+    "s JOIN r ON s.k = r.k JOIN a ON r.k = a.k WHERE s.k > 3",
+    "s JOIN r ON s.k = r.k JOIN a ON r.k = a.k WHERE a.k > 3",
+    "(SELECT * FROM s WHERE k > 3) AS s JOIN r ON s.k = r.k JOIN a ON r.k = a.k",
+    "(SELECT r.k AS x FROM s JOIN r ON s.k = r.k WHERE s.k > 3) AS j JOIN a ON j.x = a.k",
+    "s JOIN r ON s.k = r.k LEFT JOIN a ON r.k = a.k WHERE s.k > 3",
+    "s JOIN r ON s.k = r.k, a WHERE r.k = a.k AND s.k > 3 AND a.k IN (SELECT k FROM s)",
+)
+
+
+@pytest.mark.parametrize("source", EQUAL)
+def test_a_condition_filters_all_tables_with_an_equal_column(streaming, source):
+    streaming.execute_sql("CREATE TABLE IF NOT EXISTS a (k INT, v INT) WITH ('connector' = 'datagen')")
+    node = optimize(streaming.sql_query(f"SELECT 1 FROM {source}")._node, True)
+    scans = [one for one in nodes(node) if isinstance(one, rel.TableScan)]
+    filters = [one for one in nodes(node) if isinstance(one, rel.Filter)]
+    assert len(filters) == len(scans), streaming.explain_sql(f"SELECT 1 FROM {source}")
+
+
+def test_rows_of_an_outer_join_may_have_null_in_an_equal_column(streaming):
+    query = "SELECT 1 FROM s LEFT JOIN r ON s.k = r.k LEFT JOIN a ON r.k = a.k WHERE s.k > 3"
+    streaming.execute_sql("CREATE TABLE IF NOT EXISTS a (k INT, v INT) WITH ('connector' = 'datagen')")
+    assert not has_filter(found(streaming, query, rel.Join)[0].right)
 
 
 def test_a_condition_on_a_correlated_key_filters_the_subquery(streaming):
@@ -218,7 +249,14 @@ def test_a_comparison_of_a_group_with_zero_moves(streaming):
 
 # --- results ---------------------------------------------------------------------------------------------------------
 
-NEW = (push_filter, push_join_condition, avoid_cross_products, narrow_outer_join, copy_key_conditions)
+NEW = (
+    push_filter,
+    push_join_condition,
+    avoid_cross_products,
+    narrow_outer_join,
+    copy_key_conditions,
+    filter_partitions,
+)
 TABLES = "SELECT k, v, w FROM "
 CHOICES = "(k = 1 AND v = 2 AND w > 3) OR (v = 0 AND k IN (0, 3) AND w IS NOT NULL)"
 CONDITIONS = ("k > 1", "k IS NULL", "v = 2", "k = 2 AND v <> 1", "k > 0 OR v IS NULL", "k = v", "NOT k = 1", CHOICES)
@@ -239,6 +277,9 @@ SOURCES = (
     "(SELECT k, e AS v, w FROM {a}, UNNEST(ARRAY[v, w]) AS u (e))",
     "(SELECT {a}.k, {b}.v, x.w FROM {a}, {b}, {a} AS x WHERE {a}.k = x.k AND {b}.v = x.v)",
     "(SELECT k, v, w FROM {a} ORDER BY w, v, k LIMIT 7)",
+    "(SELECT k, v, SUM(w) OVER (PARTITION BY k ORDER BY w) AS w FROM {a})",
+    "(SELECT y.k, x.v, y.w FROM {a} LEFT JOIN {b} AS x ON {a}.k = x.k LEFT JOIN {a} AS y ON x.k = y.k)",
+    "(SELECT {a}.k, x.v, y.w FROM {a} JOIN {b} AS x ON {a}.k = x.k JOIN {a} AS y ON x.k = y.k AND y.v = x.v)",
 )
 
 

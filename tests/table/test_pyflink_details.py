@@ -293,6 +293,39 @@ def test_operators_that_call_python_functions_say_so():
     assert "+- GroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
 
 
+def test_plans_call_registered_functions_by_their_names():
+    t_env = environment()
+    t_env.create_temporary_view("t", t_env.from_elements([(1, "x")], ["a", "b"]))
+    one = udf(lambda value: value, result_type=DataTypes.BIGINT(), name="one")
+    t_env.create_temporary_system_function("AddOne", one)
+    t_env.create_temporary_function("plain_one", one)
+    t_env.create_temporary_function("last_one", udaf(Last()))
+    assert "PythonCalc(select=[addone(a) AS x, plain_one(a) AS y])" in t_env.explain_sql(
+        "SELECT AddOne(a) AS x, plain_one(a) AS y FROM t"
+    )
+    assert "last_one(a) AS EXPR$1" in t_env.explain_sql("SELECT b, last_one(a) AS n FROM t GROUP BY b")
+    assert "select=[one(a) AS _c0]" in t_env.from_path("t").select(one(col("a"))).explain()
+
+
+@pytest.mark.parametrize(
+    ("connector", "option", "message"),
+    [("nowhere", {}, "Could not find any factory"), ("datagen", {"nonsense": "1"}, "Unsupported options")],
+)
+def test_a_table_asks_its_connector_when_it_is_used(connector, option, message):
+    schema = Schema.new_builder().column("f0", DataTypes.INT()).build()
+    builder = TableDescriptor.for_connector(connector).schema(schema)
+    for key, value in option.items():
+        builder.option(key, value)
+    t_env = environment()
+    table = t_env.from_descriptor(builder.build())
+    assert Schema.new_builder().from_resolved_schema(table.get_resolved_schema()).build() == schema
+    t_env.create_temporary_table("t", builder.build())
+    assert t_env.from_path("t").get_schema().get_field_names() == ["f0"]
+    for use in (table.explain, lambda: table.select(col("f0")), lambda: t_env.sql_query("SELECT * FROM t")):
+        with pytest.raises(ValidationException, match=message):
+            use()
+
+
 def test_map_takes_a_function_that_returns_a_single_value():
     env = StreamExecutionEnvironment.get_execution_environment()
     t_env = StreamTableEnvironment.create(env)

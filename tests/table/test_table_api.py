@@ -100,8 +100,8 @@ def test_functions_are_found_in_flinks_order(t_env):
     t_env.create_temporary_function("upper", shout)
     t_env.create_temporary_system_function("lower", shout)
     assert t_env._catalogs.find_function(("UPPER",)) is None
-    assert t_env._catalogs.find_function(("Lower",)) is shout
-    assert t_env._catalogs.find_function(("default_catalog", "default_database", "upper")) is shout
+    assert t_env._catalogs.find_function(("Lower",)).func is shout.func
+    assert t_env._catalogs.find_function(("default_catalog", "default_database", "upper")).func is shout.func
     assert t_env.list_user_defined_functions() == ["lower", "upper"]
     with pytest.raises(ValidationException, match="does already exist"):
         t_env.create_temporary_function("upper", shout)

@@ -15,6 +15,8 @@ _TEXT_SOURCES: _Types = (t.AtomicType, *_CONSTRUCTED, t.RawType)
 _NUMBER_SOURCES: _Types = (*_NUMBERS, *STRINGS, t.BooleanType)
 _MOMENTS: _Types = (t.DateType, t.TimeType, *TIMESTAMPS, *STRINGS)
 
+# Numbers from no intervals: in Flink `INTERVAL '1' DAY` is 1 in an INT column of a sink and a column of that value is
+# 86400, though both have the type INTERVAL SECOND(3). No CAST allows it.
 _IMPLICIT: dict[type[t.DataType], _Types] = {
     t.CharType: (t.CharType,),
     t.VarCharType: STRINGS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.column_types import RowType
@@ -22,7 +23,7 @@ from firesteel.table.grouped_tables import (
     WindowGroupedTable,
     row_call,
 )
-from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
+from firesteel.table.resolved_schema import ResolvedSchema
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.unresolved import Alias, Apply, Ordering, Ref, Star, Unresolved
 from firesteel.table.table_parts import (
@@ -39,6 +40,8 @@ from firesteel.table.table_schema import TableSchema
 from firesteel.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas
     from pyspark.sql import DataFrame, SparkSession
 
@@ -83,11 +86,16 @@ class Table(ColumnOperations):
         )
     """
 
-    def __init__(self, node: Rel, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
-        self._node = node
+    def __init__(self, make: Callable[[], Rel], t_env: TableEnvironment, schema: ResolvedSchema) -> None:
+        self._make = make
         self._t_env = t_env
         self._name: str | None = None
-        self._schema = schema_of_rows(node.row_type) if schema is None else schema
+        self._schema = schema
+
+    @cached_property
+    def _node(self) -> Rel:
+        """The query; the connector of a table is asked for nothing before its rows are, as in Flink."""
+        return self._make()
 
     @property
     def _query(self) -> queries.Resolved:
@@ -95,7 +103,7 @@ class Table(ColumnOperations):
 
     @property
     def _names(self) -> list[str]:
-        return self._node.row_type.names
+        return self._schema.get_column_names()
 
     def _new(self, query: queries.Query) -> Table:
         return table_of(self._t_env, query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.table_errors import ValidationException
@@ -19,12 +19,15 @@ from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.functions.modules import Modules
 from firesteel.table.plan_reference import PlanReference
 from firesteel.table.planner.parse.parser import parse, parse_all
+from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.translate.planner import Planner
+from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
+from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.table_parts import executor_of, rel_of
 from firesteel.table.table_pipeline import TablePipeline
 from firesteel.table.table_result import TableResult
@@ -150,11 +153,15 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         """Return the options of this environment; changes apply to later statements."""
         return self._config
 
-    def _table(self, query: Query) -> Table:
+    def _table(self, query: Query, schema: ResolvedSchema | None = None) -> Table:
         """Resolve a query against the current catalogs and return its table."""
-        return Table(self._planner.resolve(query), self)
+        node = self._planner.resolve(query)
+        return Table(lambda: node, self, schema_of_rows(node.row_type) if schema is None else schema)
 
-    def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
+    def _deferred_table(self, make: Callable[[], Rel], schema: ResolvedSchema) -> Table:
+        return Table(make, self, schema)
+
+    def _pipeline(self, table: Table, target: str | TableDescriptor, overwrite: bool) -> TablePipeline:
         return TablePipeline(self, rel_of(table), self._target_path(target, rel_of(table)), overwrite)
 
     # --- dependencies ------------------------------------------------------------------------------------------------

@@ -97,10 +97,13 @@ def _changing(directory: Path) -> list[str]:
         *_united("orders", "orders", form, "", directory),
         _create("keyed", f"{orders}, {key.format('id')}", files, form),
         _create("timed_orders", f"{orders}, {time}", files, form),
+        _create("timed_orders_ltz", f"{orders}, {LOCAL_TIME}", files, form),
         _create("prices", versioned, directory / "prices", form),
         f"CREATE TEMPORARY VIEW changed AS {CHANGED} ts FROM orders",
         f"CREATE TEMPORARY VIEW timed_changes AS {CHANGED} ts FROM timed_orders",
+        f"CREATE TEMPORARY VIEW timed_changes_ltz AS {CHANGED} lt FROM timed_orders_ltz",
         _windowed("timed_changes", "ts"),
+        _windowed("timed_changes_ltz", "lt"),
     ]
 
 

@@ -15,7 +15,6 @@ from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.rows import keys_of, signs_of
 
-
 _MOST_GROUPS = 0.5
 """Maximum groups per row."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from firesteel.table.functions.inference import infer_schema
 from firesteel.table.functions.value_checks import check_rows
 from firesteel.table.planner.rel.rel import Values
 from firesteel.table.planner.rel.time_attributes import without_time_attribute
-from firesteel.table.resolved_schema import schema_of_table
+from firesteel.table.resolved_schema import ResolvedSchema, schema_of_table
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries
 from firesteel.table.syntax.identifiers import parse_path
@@ -48,8 +48,12 @@ class SourceMethods:
     _planner: Planner
 
     @abstractmethod
-    def _table(self, query: Query) -> Table:
-        """Return the table of a query."""
+    def _table(self, query: Query, schema: ResolvedSchema | None = None) -> Table:
+        """Return the table of a query, by default with the schema of its rows."""
+
+    @abstractmethod
+    def _deferred_table(self, make: Callable[[], Rel], schema: ResolvedSchema) -> Table:
+        """Return a table whose query is made when it is used."""
 
     # --- paths and descriptors ---------------------------------------------------------------------------------------
 
@@ -62,17 +66,15 @@ class SourceMethods:
         Raises:
             ValidationException: There is no table or view with this path.
         """
-        from firesteel.table.table import Table
-
         parts = parse_path(path)
         found = self._catalogs.find_table(parts)
         if found is None:
             raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
-        node = self._planner.resolve(queries.TableRef(parts))
-        declared = self._catalogs.get(parts)
-        key = None if declared is None else constraint_of(declared.schema)
-        schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else found.schema
-        return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
+        if isinstance(found, ResolvedTable):
+            declared = self._catalogs.get(parts)
+            schema = schema_of_table(found, None if declared is None else constraint_of(declared.schema))
+            return self._deferred_table(lambda: self._planner.scan(found), schema)
+        return self._table(queries.TableRef(parts), found.schema)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return the table that a descriptor defines.

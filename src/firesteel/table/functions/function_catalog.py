@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ class FunctionCatalog:
         self._system: dict[str, UserFunction] = {}
         self._temporary: dict[Path, UserFunction] = {}
         self._declared: dict[Path, CatalogFunction] = {}
+        self._loaded: dict[tuple[str, str], UserFunction] = {}
 
     def find(self, path: Path) -> UserFunction | None:
         """Return a function; None: there is none, or a built-in one goes before it.
@@ -98,7 +100,7 @@ class FunctionCatalog:
         if declared is None:
             return None
         try:
-            return FunctionEntry(_loaded(declared), False, False, declared)
+            return FunctionEntry(self._load(key[-1], declared), False, False, declared)
         except (ValidationException, TypeError) as error:
             raise ValidationException(f"Cannot instantiate user-defined function '{'.'.join(key)}'. {error}") from error
 
@@ -108,7 +110,15 @@ class FunctionCatalog:
 
     def _stored(self, path: Path) -> UserFunction | None:
         declared = self._stored_declaration(path)
-        return None if declared is None else _loaded(declared)
+        return None if declared is None else self._load(path[-1], declared)
+
+    def _load(self, name: str, declared: CatalogFunction) -> UserFunction:
+        """Return the function of a declaration, always the same one, so that `name_of` finds it."""
+        key = (name, declared.get_class_name())
+        if key not in self._loaded:
+            _check_language(declared)
+            self._loaded[key] = _named(load_function(declared.get_class_name()), name)
+        return self._loaded[key]
 
     def _stored_declaration(self, path: Path) -> CatalogFunction | None:
         catalog, object_path = self._catalogs.find_catalog(path[0]), ObjectPath(*path[1:])
@@ -126,7 +136,7 @@ class FunctionCatalog:
             raise ValidationException(
                 f"Could not register temporary system function. A function named '{name}' does already exist."
             )
-        self._system.setdefault(name.lower(), as_function(function))
+        self._system.setdefault(name.lower(), _named(as_function(function), name.lower()))
 
     def add_temporary(
         self, path: Path, function: object, ignore_if_exists: bool = False, declared: CatalogFunction | None = None
@@ -149,7 +159,7 @@ class FunctionCatalog:
             )
         if key in self._temporary:
             return
-        self._temporary[key] = as_function(function)
+        self._temporary[key] = _named(as_function(function), key[-1])
         if declared is not None:
             self._declared[key] = declared
 
@@ -200,9 +210,11 @@ def _check_language(function: CatalogFunction) -> None:
         )
 
 
-def _loaded(function: CatalogFunction) -> UserFunction:
-    _check_language(function)
-    return load_function(function.get_class_name())
+def _named(function: UserFunction, name: str) -> UserFunction:
+    """Return a function that plans and errors call by its name in the catalog."""
+    named = copy.copy(function)
+    named.name = name
+    return named
 
 
 def load_function(name: str) -> UserFunction:

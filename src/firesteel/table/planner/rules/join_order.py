@@ -17,6 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.equi_joins import condition_parts, inner_join
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
+    conjuncts,
     inline,
     input_refs,
     is_deterministic,
@@ -39,13 +40,13 @@ class _Joined:
         inputs: The inputs, in the order of the query.
         parts: The conditions.
         columns: The expressions of the result.
-        has_cross: Whether a join has no equation.
+        crosses: How many of the joins have no equation.
     """
 
     inputs: list[rel.Rel]
     parts: list[Rex]
     columns: tuple[Rex, ...]
-    has_cross: bool = False
+    crosses: int = 0
 
 
 def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
@@ -53,7 +54,7 @@ def avoid_cross_products(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     if not _is_plain(node):
         return node
     joined = _apart(node)
-    return _in_order(node, joined, _connected_order) if joined.has_cross else node
+    return _in_order(node, joined, _connected_order) if joined.crosses else node
 
 
 def order_by_rows(node: rel.Rel, is_streaming: bool) -> rel.Rel:
@@ -65,7 +66,7 @@ def _in_order(node: rel.Rel, joined: _Joined, order_of: Callable[[_Joined], list
     if not all(map(is_deterministic, joined.parts)):
         return node
     order = order_of(joined)
-    if order == sorted(order):
+    if order == sorted(order) and _crosses_of(joined, order) == joined.crosses:
         return node
     result, places = _together(joined, order)
     columns = tuple(remap(column, places.__getitem__) for column in joined.columns)
@@ -83,13 +84,23 @@ def _apart(node: Rel) -> _Joined:
         both = (*left.columns, *(remap(column, lambda index: index + width) for column in right.columns))
         moved = [remap(part, lambda index: index + width) for part in right.parts]
         own = [inline(part, both) for part in condition_parts(node)]
-        has_cross = left.has_cross or right.has_cross or not node.left_keys
-        return _Joined([*left.inputs, *right.inputs], [*left.parts, *moved, *own], both, has_cross)
-    if isinstance(node, rel.Project) and _is_plain(node.input) and all(map(is_repeatable, node.expressions)):
-        joined = _apart(node.input)
+        crosses = left.crosses + right.crosses + (not node.left_keys)
+        return _Joined([*left.inputs, *right.inputs], [*left.parts, *moved, *own], both, crosses)
+    if not _is_chain(node):
+        return _Joined([node], [], refs(node.row_type))
+    joined = _apart(node.input)
+    if isinstance(node, rel.Filter):
+        joined.parts += [inline(part, joined.columns) for part in conjuncts(node.condition)]
+    else:
         joined.columns = tuple(inline(rex, joined.columns) for rex in node.expressions)
-        return joined
-    return _Joined([node], [], refs(node.row_type))
+    return joined
+
+
+def _is_chain(node: Rel) -> TypeGuard[rel.Filter | rel.Project]:
+    """Return whether a node filters or projects the rows of inner joins."""
+    if isinstance(node, rel.Project) and not all(map(is_repeatable, node.expressions)):
+        return False
+    return isinstance(node, rel.Filter | rel.Project) and (_is_plain(node.input) or _is_chain(node.input))
 
 
 def _columns(joined: _Joined) -> list[set[int]]:
@@ -100,8 +111,7 @@ def _columns(joined: _Joined) -> list[set[int]]:
 
 def _connected_order(joined: _Joined) -> list[int]:
     """Return the inputs in an order in which each is connected to those before it, where the conditions allow it."""
-    columns = _columns(joined)
-    sides = [tuple(map(input_refs, part.operands)) for part in joined.parts if _is_equation(part)]
+    columns, sides = _columns(joined), _sides(joined)
     order, seen, rest = [0], set(columns[0]), list(range(1, len(columns)))
     while rest:
         # Else the next one of the query: then there is no way around a cross product.
@@ -110,6 +120,21 @@ def _connected_order(joined: _Joined) -> list[int]:
         order.append(following)
         seen |= columns[following]
     return order
+
+
+def _crosses_of(joined: _Joined, order: list[int]) -> int:
+    """Return how many joins have no equation in an order."""
+    columns, sides = _columns(joined), _sides(joined)
+    crosses, seen = 0, columns[order[0]]
+    for one in order[1:]:
+        crosses += not _connects(sides, seen, columns[one])
+        seen = seen | columns[one]
+    return crosses
+
+
+def _sides(joined: _Joined) -> list[tuple[set[int], ...]]:
+    """Return the columns on both sides of each equation."""
+    return [tuple(map(input_refs, part.operands)) for part in joined.parts if _is_equation(part)]
 
 
 def _smallest_order(joined: _Joined) -> list[int]:

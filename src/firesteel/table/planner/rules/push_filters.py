@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from firesteel.columns.column_types import ArrayType, DataType, DoubleType, FloatType, MapType, RowType
+from firesteel.columns.column_types import DoubleType, FloatType
 from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.common.cases import case
 from firesteel.table.planner.rel import rel
@@ -20,14 +20,16 @@ from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
     conjunction,
     conjuncts,
+    inline,
     input_refs,
     is_deterministic,
     is_repeatable,
     remap,
     walk,
 )
+from firesteel.table.planner.rules.equal_columns import equal_columns, equal_keys, may_have_zeros
 
-__all__ = ["copy_key_conditions", "push_filter", "push_join_condition"]
+__all__ = ["copy_key_conditions", "filter_partitions", "push_filter", "push_join_condition"]
 
 _Parts = list[Rex]
 """The conditions of a filter, all of which must hold."""
@@ -81,9 +83,9 @@ def _by_side(join: rel.Join, parts: _Parts, to_left: bool, to_right: bool) -> tu
 def _filter_sides(join: rel.Join, left: _Parts, right: _Parts) -> rel.Join:
     """Filter the inputs of a join; a condition on a key holds for the equal key of the other side, too."""
     more_left, more_right = _copied(join, left, right)
-    left = [*left, *(part for part in more_left if part not in left)]
-    right = [*right, *(part for part in more_right if part not in right)]
-    return replace(join, left=filtered(join.left, left), right=filtered(join.right, right))
+    return replace(
+        join, left=filtered(join.left, [*left, *more_left]), right=filtered(join.right, [*right, *more_right])
+    )
 
 
 def copy_key_conditions(node: rel.Rel, is_streaming: bool) -> rel.Rel:
@@ -91,43 +93,50 @@ def copy_key_conditions(node: rel.Rel, is_streaming: bool) -> rel.Rel:
     if not isinstance(node, rel.Join | rel.IntervalJoin | rel.WindowJoin):
         return node
     join = node if isinstance(node, rel.Join) else node.join
-    left, right = _filters(join.left), _filters(join.right)
-    more_left, more_right = _copied(join, left, right)
-    more_left = [part for part in more_left if part not in left]
-    more_right = [part for part in more_right if part not in right]
+    more_left, more_right = _copied(join, _filters(join.left), _filters(join.right))
     if not more_left and not more_right:
         return node
     return _with_join(node, replace(join, left=filtered(join.left, more_left), right=filtered(join.right, more_right)))
 
 
 def _filters(node: rel.Rel) -> _Parts:
-    """Return the conditions of a filter, also of one below columns that are only chosen."""
-    if isinstance(node, rel.Filter):
-        return conjuncts(node.condition)
-    if not isinstance(node, rel.Project):
-        return []
-    places = {rex.index: place for place, rex in enumerate(node.expressions) if isinstance(rex, InputRef)}
-    return [remap(part, places.__getitem__) for part in _filters(node.input) if input_refs(part) <= places.keys()]
+    """Return the conditions that hold for all rows of a node: of filters, also below joins and chosen columns."""
+    match node:
+        case rel.Filter():
+            return [*conjuncts(node.condition), *_filters(node.input)]
+        case rel.Project():
+            chosen = ((place, rex) for place, rex in enumerate(node.expressions) if isinstance(rex, InputRef))
+            places = {same: place for place, rex in chosen for same in equal_columns(node.input, rex.index)}
+            parts = (part for part in _filters(node.input) if input_refs(part) <= places.keys())
+            return [remap(part, places.__getitem__) for part in parts]
+        case rel.Join(kind="INNER"):
+            width = len(node.left.row_type)
+            right = [remap(part, lambda index: index + width) for part in _filters(node.right)]
+            own = [] if node.condition is None else conjuncts(node.condition)
+            return [*own, *_filters(node.left), *right]
+        case rel.Join(kind="LEFT" | "SEMI" | "ANTI"):
+            return _filters(node.left)
+    return []
 
 
 def _copied(join: rel.Join, left: _Parts, right: _Parts) -> tuple[_Parts, _Parts]:
-    """Return what conditions on the right input say about the left one, and the other way round."""
-    drops_right, drops_left = join.kind in ("INNER", "LEFT", "SEMI", "ANTI"), join.kind in ("INNER", "RIGHT", "SEMI")
+    """Return what conditions on the right input say about the left one and the other way round, if it is new."""
+    keys, to_left = equal_keys(join), join.kind in ("INNER", "RIGHT", "SEMI")
     # NOT IN looks at all rows of the right side: one with NULL decides about every left row.
-    more_right = _for_other_side(left, join.left_keys, join.right_keys, join) if not join.null_aware else []
-    more_left = _for_other_side(right, join.right_keys, join.left_keys, join)
-    return more_left if drops_left else [], more_right if drops_right else []
+    to_right = join.kind in ("INNER", "LEFT", "SEMI", "ANTI") and not join.null_aware
+    more_left = _for_other_side(right, join.right, [(twin, key) for key, twin in keys]) if to_left else []
+    more_right = _for_other_side(left, join.left, keys) if to_right else []
+    return _new(more_left, left, join.left), _new(more_right, right, join.right)
 
 
-def _for_other_side(parts: _Parts, keys: tuple[int, ...], others: tuple[int, ...], join: rel.Join) -> _Parts:
-    """Return conditions that read keys alone, for the columns that are equal to them."""
-    sides = (join.left, join.right) if keys is join.left_keys else (join.right, join.left)
-    own, other = (side.row_type.field_types() for side in sides)
-    same = {
-        key: twin
-        for key, twin in zip(keys, others, strict=True)
-        if own[key].same_as(other[twin]) and not _may_have_zeros(own[key])
-    }
+def _new(parts: _Parts, others: _Parts, side: rel.Rel) -> _Parts:
+    known = [*others, *_filters(side)]
+    return [part for part in parts if part not in known]
+
+
+def _for_other_side(parts: _Parts, side: rel.Rel, keys: Iterable[tuple[int, int]]) -> _Parts:
+    """Return conditions that read columns equal to keys of a side alone, for the keys of the other side."""
+    same = {column: twin for key, twin in keys for column in equal_columns(side, key)}
     return [remap(part, same.__getitem__) for part in parts if is_repeatable(part) and input_refs(part) <= same.keys()]
 
 
@@ -167,18 +176,13 @@ _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS NULL", "IS NOT NU
 
 def _takes_zeros_as_one(rex: Rex) -> bool:
     if not isinstance(rex, Call):
-        return not any(_may_have_zeros(part.type) for part in walk(rex) if isinstance(part, InputRef))
+        return not any(may_have_zeros(part.type) for part in walk(rex) if isinstance(part, InputRef))
     compares = rex.function in _COMPARISONS
     return all((compares and _is_float(part)) or _takes_zeros_as_one(part) for part in rex.operands)
 
 
 def _is_float(rex: Rex) -> bool:
     return isinstance(rex, InputRef) and isinstance(rex.type, DoubleType | FloatType)
-
-
-def _may_have_zeros(kind: DataType) -> bool:
-    """Return whether equal values of a type may differ: 0.0 and -0.0, which equal each other."""
-    return isinstance(kind, DoubleType | FloatType | ArrayType | MapType | RowType)
 
 
 def _below_all_columns(node: Rel, parts: _Parts) -> _Below:
@@ -213,6 +217,26 @@ def _below_over(node: rel.Over, parts: _Parts) -> _Below:
     # Whole partitions of every window have to be left out.
     shared = set.intersection(*(set(group.partition) for group in node.groups))
     return _below_keys(node, parts, ((column, column) for column in shared))
+
+
+def filter_partitions(node: Rel, is_streaming: bool) -> rel.Rel:
+    """Move the parts of a filter that choose partitions below OVER and the projection of its results.
+
+    The others stay: of one on a row number, `top_n` makes a Top-N.
+    """
+    project = node.input if isinstance(node, rel.Filter) else None
+    if (
+        not isinstance(node, rel.Filter)
+        or not isinstance(project, rel.Project)
+        or not isinstance(project.input, rel.Over)
+    ):
+        return node
+    places = {part: inline(part, project.expressions) for part in conjuncts(node.condition) if is_deterministic(part)}
+    below, rest = _below_over(project.input, list(places.values()))
+    if len(rest) == len(places):
+        return node
+    stay = [part for part in conjuncts(node.condition) if part not in places or places[part] in rest]
+    return filtered(replace(project, input=below), stay)
 
 
 def _below_rank(node: rel.Rank, parts: _Parts) -> _Below:

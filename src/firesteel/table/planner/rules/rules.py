@@ -20,7 +20,12 @@ from firesteel.table.planner.rules.join_order import avoid_cross_products, order
 from firesteel.table.planner.rules.outer_joins import narrow_outer_join
 from firesteel.table.planner.rules.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rules.prune import prune_columns
-from firesteel.table.planner.rules.push_filters import copy_key_conditions, push_filter, push_join_condition
+from firesteel.table.planner.rules.push_filters import (
+    copy_key_conditions,
+    filter_partitions,
+    push_filter,
+    push_join_condition,
+)
 from firesteel.table.planner.rules.push_semi_joins import push_semi_joins
 from firesteel.table.planner.rules.reuse import share_subplans
 from firesteel.table.planner.rules.scan_conditions import push_condition_into_scan
@@ -250,6 +255,7 @@ _RULES = (
     merge_projects,
     simplify_filter,
     simplify_join,
+    filter_partitions,
     top_n,
     filter_below_project,
     narrow_outer_join,

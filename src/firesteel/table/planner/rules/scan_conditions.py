@@ -21,7 +21,7 @@ def push_condition_into_scan(node: Rel, is_streaming: bool) -> Rel:
     if scan.condition is not None or not isinstance(scan.source, FilteringSource):
         return node
     parts = [remap(part, scan.columns.__getitem__) for part in conjuncts(node.condition) if _reads_stored(part, scan)]
-    condition = conjunction([part for part in parts if scan.source.uses_condition(part)])
+    condition = conjunction([part for part in dict.fromkeys(parts) if scan.source.uses_condition(part)])
     return node if condition is None else replace(node, input=replace(scan, condition=condition))
 
 

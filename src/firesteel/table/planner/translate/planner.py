@@ -30,6 +30,7 @@ from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
+from firesteel.table.planner.resolve.scans import scan
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.late_rows import decide_lateness
@@ -82,6 +83,14 @@ class Planner:
             node = QueryResolver(context).resolve(query)
         context.hint_names.check()
         return node
+
+    def scan(self, table: ResolvedTable) -> Rel:
+        """Return the node that reads a table, whose connector is made now.
+
+        Raises:
+            ValidationException: there is no such connector, or it can't read this table.
+        """
+        return scan(table, self._context)
 
     def kinds(self, node: Rel) -> frozenset[Kind]:
         """Return the kinds of rows that a query emits."""
