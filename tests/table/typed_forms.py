@@ -177,10 +177,11 @@ class QueryForms:
 
     def _neighbour(self, columns, partition, every):
         column = self._pick(columns)
+        nulls = "" if self._is_flink else " IGNORE NULLS"  # as Flink's functions do
         call = self._pick(
-            ["LAG({0})", "LEAD({0})", "LAG({0}, 2)", "LEAD({0}, 2)", "FIRST_VALUE({0})", "LAST_VALUE({0})"]
+            ["LAG({0})", "LEAD({0})", "LAG({0}, 2)", "LEAD({0}, 2)", "FIRST_VALUE({0}{1})", "LAST_VALUE({0}{1})"]
         )
-        return f"{call.format(column.name)} OVER ({partition} ORDER BY {every})", column.kind
+        return f"{call.format(column.name, nulls)} OVER ({partition} ORDER BY {every})", column.kind
 
     def _number(self, columns, partition, every):
         call, kind = self._pick(
