@@ -17,6 +17,8 @@ from firesteel.operators.chain.operator import TaskInfo
 from firesteel.operators.sinks.sinks import SinkWriterRunner
 
 NUMBERS_NOTHING = {
+    "DataFileWriter": "a base of writers; what numbers them is their own",
+    "DeltaWriter": "each instance begins a transaction log of its own with a random id",
     "IcebergWriter": "its committables have random ids",
 }
 """Writers with a state that keep no numbers, with the reason."""

@@ -45,7 +45,8 @@ def test_a_new_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     folder = tmp_path / "fixed"
     folder.mkdir()
     (folder / "__init__.py").write_text('FILES = {"fixed": "table"}')
-    (folder / "table.py").write_text("def make(columns, options):\n    return columns")
+    made = "from firesteel.connectors.formats.table_format import Format\nmake = Format\n"
+    (folder / "table.py").write_text(made)
     monkeypatch.setattr(
         "firesteel.connectors.formats.__path__",
         [*importlib.import_module("firesteel.connectors.formats").__path__, str(tmp_path)],
@@ -53,7 +54,7 @@ def test_a_new_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     table_formats.cache_clear()
     try:
         columns = Columns((), ())
-        assert make_format("fixed", columns, Options({}, "fixed"), "files") is columns
+        assert make_format("fixed", columns, Options({}, "fixed"), "files").columns is columns
         assert "fixed" not in table_formats("messages")
     finally:
         table_formats.cache_clear()

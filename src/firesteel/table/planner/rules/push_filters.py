@@ -231,7 +231,8 @@ def filter_partitions(node: Rel, is_streaming: bool) -> rel.Rel:
         or not isinstance(project.input, rel.Over)
     ):
         return node
-    places = {part: inline(part, project.expressions) for part in conjuncts(node.condition) if is_deterministic(part)}
+    inlined = {part: inline(part, project.expressions) for part in conjuncts(node.condition)}
+    places = {part: moved for part, moved in inlined.items() if is_deterministic(moved)}
     below, rest = _below_over(project.input, list(places.values()))
     if len(rest) == len(places):
         return node
