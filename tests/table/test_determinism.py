@@ -34,6 +34,11 @@ APART = {
         "SELECT * FROM t a JOIN t b ON a.id = b.id LEFT JOIN t c ON b.id = c.id WHERE RAND() < a.id",
         "Calc(select=[id, id0, id1], where=",
     ),
+    "a filter between joins": (
+        """SELECT * FROM (SELECT a.id AS x, b.id AS y FROM t a, t b WHERE RAND() < a.id) q
+        JOIN t c ON c.id = q.x AND c.id = q.y""",
+        "+- Calc(select=[id AS x, id0 AS y], where=",
+    ),
 }
 """Queries with a random condition that reads one side of a join, and the operator of the plan that computes it."""
 

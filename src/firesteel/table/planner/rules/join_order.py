@@ -98,9 +98,14 @@ def _apart(node: Rel) -> _Joined:
 
 def _is_chain(node: Rel) -> TypeGuard[rel.Filter | rel.Project]:
     """Return whether a node filters or projects the rows of inner joins."""
-    if isinstance(node, rel.Project) and not all(map(is_repeatable, node.expressions)):
-        return False
-    return isinstance(node, rel.Filter | rel.Project) and (_is_plain(node.input) or _is_chain(node.input))
+    match node:
+        case rel.Project() if all(map(is_repeatable, node.expressions)):
+            below = node.input
+        case rel.Filter() if is_deterministic(node.condition):
+            below = node.input
+        case _:
+            return False
+    return _is_plain(below) or _is_chain(below)
 
 
 def _columns(joined: _Joined) -> list[set[int]]:
