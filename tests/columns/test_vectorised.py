@@ -542,12 +542,16 @@ def with_window_end(batch):
 @settings(max_examples=examples(150), deadline=None)
 @given(BATCHES, KEYS, CHOSEN, st.none() | st.sampled_from(WINDOWS), MARKS, st.booleans())
 def test_windows_fire_as_row_by_row(batches, keys, calls, window, marks, is_streaming):
-    factory = windowing(keys, calls, window)
+    parts = [batch_of(part, ARROW) for part in batches]
+    fire_alike(windowing(keys, calls, window), is_streaming, parts, marks)
+
+
+def fire_alike(factory, is_streaming, batches, marks):
+    """Check that windows give the same by arrays and row by row."""
     fast, slow = Run(factory, is_streaming), Run(factory, is_streaming, by_rows=True)
-    for part, mark in zip(batches, marks, strict=False):
-        batch = batch_of(part, ARROW)
+    for batch, mark in zip(batches, marks, strict=False):
         for run in (fast, slow):
-            run.kernel.process(0, batch if window is not None else with_window_end(batch))
+            run.kernel.process(0, batch if factory.window is not None else with_window_end(batch))
             run.kernel.watermark(mark)
             run.kernel.advance_processing_time(mark)
         assert fast.kernel.late.count == slow.kernel.late.count
@@ -573,20 +577,8 @@ SESSIONS = [WindowPlan("SESSION", TIME, 700), WindowPlan("SESSION", TIME, 5000, 
     MARKS,
 )
 def test_windows_with_retractions_fire_as_row_by_row(batches, keys, calls, window, marks):
-    factory = windowing(keys, calls, window, retracts=True)
-    fast, slow = Run(factory), Run(factory, by_rows=True)
-    for part, mark in zip(filter(None, batches), (*marks, 2**63 - 1), strict=False):
-        batch = with_kinds(part)
-        for run in (fast, slow):
-            run.kernel.process(0, batch if window is not None else with_window_end(batch))
-            run.kernel.watermark(mark)
-            run.kernel.advance_processing_time(mark)
-        assert fast.kernel.late.count == slow.kernel.late.count
-        assert sorted(fast.take_rows()) == sorted(slow.take_rows())
-    for run in (fast, slow):
-        run.kernel.watermark(2**63 - 1)
-        run.kernel.end()
-    assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+    parts = [with_kinds(part) for part in batches if part]
+    fire_alike(windowing(keys, calls, window, retracts=True), True, parts, (*marks, 2**63 - 1))
 
 
 def many(length):
