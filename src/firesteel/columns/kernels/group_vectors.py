@@ -41,7 +41,8 @@ def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> 
 
 def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
     """Return the accumulators of groups after adding and retracting the rows of a batch."""
-    return [call.fold(groups, parts, call.changes(batch)) for call, parts in zip(calls, fields, strict=True)]
+    signs = signs_of(batch)
+    return [call.fold(groups, parts, call.changes(batch, signs)) for call, parts in zip(calls, fields, strict=True)]
 
 
 def repeated(fields: Sequence[Fields], count: int) -> list[Fields]:
@@ -124,7 +125,7 @@ class GroupVectors:
         fields = [
             [
                 timeline.accumulate(function, first, added)
-                for function, first, added in zip(call.functions, parts, call.changes(batch), strict=True)
+                for function, first, added in zip(call.functions, parts, call.changes(batch, signs), strict=True)
             ]
             if call.functions
             else []

@@ -18,7 +18,6 @@ from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.row_groups import RowGroups
-from firesteel.columns.rows import signs_of
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
 from firesteel.common.encoding.kinds import Kind
@@ -66,9 +65,13 @@ class VectorCall:
         """Return what each row adds to each part of the state."""
         raise NotImplementedError
 
-    def changes(self, batch: ColumnBatch) -> Fields:
-        """Return what each row adds to each part of the state; what a retraction adds takes a row away."""
-        signs = signs_of(batch)
+    def changes(self, batch: ColumnBatch, signs: Array | None) -> Fields:
+        """Return what each row adds to each part of the state; what a retraction adds takes a row away.
+
+        Args:
+            batch: The rows.
+            signs: What `signs_of` returns for them.
+        """
         added = self.contributions(batch)
         return added if signs is None else [part * signs for part in added]
 

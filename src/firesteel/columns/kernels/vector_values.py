@@ -144,9 +144,8 @@ class VectorStates(VectorCall):
         rows[~chosen(batch, self.plan.condition)] = None
         return [rows]
 
-    def changes(self, batch: ColumnBatch) -> Fields:
+    def changes(self, batch: ColumnBatch, signs: Array | None) -> Fields:
         """Return the arguments of each row, None if it does not count, and whether it is added or retracted (1, -1)."""
-        signs = signs_of(batch)
         return [*self.contributions(batch), np.ones(batch.length, np.int8) if signs is None else signs]
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
