@@ -65,7 +65,10 @@ def group_calls(
 def window_calls(
     plans: Sequence[CallPlan], input_types: Sequence[t.DataType], retracts: bool
 ) -> list[VectorCall] | None:
-    """Return the calls of built-in functions, each of whose states is a whole; None if there are others."""
+    """Return the calls of built-in functions; None if there are others.
+
+    The state of a call holds all its values: windows have no tables for those of ranked calls.
+    """
     found = []
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
