@@ -7,7 +7,10 @@ import os
 import pickle
 import signal
 import socket
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,19 +41,20 @@ from firesteel.task.versions import BatchTry, Chain
 pytestmark = pytest.mark.libraries
 
 
-def a_job() -> JobGraph:
+def a_job(function: Callable[[Any], Any] = abs) -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
-    env.from_source(NumberSequenceSource(1, 9), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()).print()
+    numbers = env.from_source(NumberSequenceSource(1, 9), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    numbers.map(function).print()
     return env.get_stream_graph().get_job_graph()
 
 
 class Slot:
     """The process, and both ends that it talks to."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, job: JobGraph) -> None:
         self.directory = directory
-        self._job = a_job()
+        self._job = job
         self._enumerator = SplitEnumerator(self._job, {}, 1)
         control, self._data = str(directory / "control"), str(directory / "data")
         with socket.socket(socket.AF_UNIX) as listener:
@@ -125,7 +129,7 @@ class Slot:
 
 @pytest.fixture
 def slot(tmp_path: Path) -> Iterator[Slot]:
-    started = Slot(tmp_path)
+    started = Slot(tmp_path, a_job())
     yield started
     started.end()
 
@@ -155,7 +159,7 @@ def test_a_process_without_tasks_leaves_the_address_to_the_one_that_has_them(slo
     """Two processes may have been ordered for a slot; the TaskExecutor deploys tasks in the first that connects."""
     slot.deploy(0)
     (slot.directory / "control").unlink()
-    other = Slot(slot.directory)
+    other = Slot(slot.directory, a_job())
     assert slot.answers(attempt=0, run=1, batch_id=0)
     other.end()
     assert slot.answers(attempt=0, run=1, batch_id=1)
@@ -184,3 +188,41 @@ def test_requests_between_a_signal_and_its_cancellation_are_not_served(slot: Slo
     slot.cancel()
     slot.deploy(1)
     assert slot.answers(attempt=1, run=2, batch_id=0)
+
+
+def test_an_import_is_not_interrupted(tmp_path: Path) -> None:
+    """A package whose import was interrupted could never be imported again."""
+    package = tmp_path / "package"
+    package.mkdir()
+    started, go_on = package / "started", package / "go_on"
+    (package / "part.py").write_text("__all__ = ['VALUE']; VALUE = 1")
+    (package / "__init__.py").write_text(
+        f"import os, time; from .part import *\n"
+        f"open({str(started)!r}, 'w').close()\n"
+        f"while not os.path.exists({str(go_on)!r}): time.sleep(0.001)\n"
+        f"__all__ = part.__all__"
+    )
+
+    def plus_one(value):
+        sys.path.append(str(tmp_path))
+        import package
+
+        while package.VALUE and not (tmp_path / "interrupted").exists():
+            time.sleep(0.001)
+        return value + package.VALUE
+
+    slot = Slot(tmp_path, a_job(plus_one))
+    slot.deploy(0)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(slot.answers, attempt=0, run=1, batch_id=0)
+        while not started.exists():
+            time.sleep(0.001)
+        slot.interrupt()
+        go_on.touch()
+        assert not answer.result()
+    (tmp_path / "interrupted").touch()
+    slot.cancel()
+    slot.deploy(1)
+    slot.chain = ()
+    assert slot.answers(attempt=1, run=2, batch_id=0)
+    slot.end()

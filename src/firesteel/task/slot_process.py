@@ -13,10 +13,12 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 import time
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any, NoReturn
 
 from firesteel.common.process_limits import free_reserve
@@ -44,6 +46,7 @@ from firesteel.task.versions import TryIsOverError
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
+_IMPORT_CHECK_S = 0.01
 
 
 class TaskInterruptedError(BaseException):
@@ -57,7 +60,8 @@ class SlotProcess:
         self._is_interruptible = False
         # Each `CancelAll` message comes with a signal, and the two may be seen in either order.
         self._interrupts = self._cancellations = 0
-        signal.signal(signal.SIGUSR1, self._interrupt)
+        signal.signal(signal.SIGUSR1, self._count_interrupt)
+        signal.signal(signal.SIGUSR2, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control.connect(control_path)
         self._data = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -99,12 +103,25 @@ class SlotProcess:
             else:
                 self._serve_stage()
 
-    def _interrupt(self, *_: object) -> None:
-        """Interrupt the running tasks, as a `CancelAll` is on its way and their output is no longer needed."""
+    def _count_interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupts += 1
-        if self._is_interruptible and self._is_cancelled:
-            self._is_interruptible = False
-            raise TaskInterruptedError
+        self._interrupt(number, frame)
+
+    def _interrupt(self, _: int, frame: FrameType | None) -> None:
+        """Interrupt the running tasks, as a `CancelAll` is on its way and their output is no longer needed.
+
+        An import is waited for. A package whose import is interrupted can't be imported again in this process: its
+        modules are found in `sys.modules`, so they do not become attributes of the package.
+        """
+        if not (self._is_interruptible and self._is_cancelled):
+            return
+        if _is_importing(frame):
+            retry = threading.Timer(_IMPORT_CHECK_S, os.kill, (os.getpid(), signal.SIGUSR2))
+            retry.daemon = True
+            retry.start()
+            return
+        self._is_interruptible = False
+        raise TaskInterruptedError
 
     @property
     def _is_cancelled(self) -> bool:
@@ -257,6 +274,15 @@ class SlotProcess:
     def _try_to_tell(self, writer: IO[bytes], gate: int, message: object) -> None:
         with contextlib.suppress(OSError):
             write_message(writer, gate, message)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a module is being imported below a frame."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_about_memory(error: BaseException | None) -> bool:
