@@ -175,6 +175,8 @@ bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and 
 
 recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new or changed queries, and compare with all
 	@$(PYFLINK) tests/flink_recordings/large/record.py
+	@$(PYFLINK) tests/flink_recordings/streams/record.py
+	@$(PYFLINK) -m tests.flink_recordings.coders.record
 	@$(PYFLINK) tests/flink_recordings/values/record.py
 	@$(PYFLINK) tests/flink_recordings/words/record.py
 	@$(PYFLINK) tests/flink_recordings/refusals/record.py

@@ -179,7 +179,7 @@ def test_key_that_can_not_be_compared_says_what_to_do() -> None:
         (Types.STRING(), [("a", type("Text", (str,), {})("a"))], [("a", "b")]),
         (
             Types.SQL_TIMESTAMP(),
-            [(NOON.replace(tzinfo=datetime.UTC), NOON.replace(hour=13, tzinfo=ZONE)), (NOON, NOON.replace(fold=1))],
+            [(NOON.replace(tzinfo=datetime.UTC), NOON.replace(tzinfo=ZONE)), (NOON, NOON.replace(fold=1))],
             [(NOON, NOON.replace(hour=13))],
         ),
         (Types.LIST(Types.DOUBLE()), [([NAN], (OTHER_NAN,))], [([0.0], [-0.0])]),

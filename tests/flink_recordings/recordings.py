@@ -30,6 +30,18 @@ def recorded_table_results(program: str) -> dict[str, Any]:
 
 
 @cache
+def recorded_coders() -> dict[str, dict[str, str | None]]:
+    """Return what PyFlink's coders made of values: by type and value a text, None for an error."""
+    return json.loads((DIRECTORY / "coders" / "recorded.json").read_text())
+
+
+@cache
+def recorded_streams() -> dict[str, Any]:
+    """Return what PyFlink gave for the programs of `streams/programs`, by name and mode."""
+    return _packed("streams/recorded.json.gz")
+
+
+@cache
 def recorded_statements() -> dict[str, Any]:
     """Return PyFlink's results of single statements.
 

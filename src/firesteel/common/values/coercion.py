@@ -2,15 +2,17 @@
 
 `coercer(type_info)` compiles a type into one function, so that a record costs one call. An integer outside the
 range of its type is an error, other numbers lose their fraction where an integer is declared, `FLOAT` is rounded to 32
-bits, and times keep milliseconds (those of `LocalTimeTypeInfo` microseconds). The result never shares a mutable
-container with its argument.
+bits, and times keep milliseconds (those of `LocalTimeTypeInfo` microseconds) and lose their zone. A row or dictionary
+with a field that its type does not have is an error. The result never shares a mutable container with its argument.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import operator
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -41,6 +43,7 @@ from firesteel.errors import TypeMismatchError, ValueOverflowError
 Coercer = Callable[[Any], Any]
 
 _FLOAT = struct.Struct("<f")
+_BYTES = "PRIMITIVE_ARRAY(BYTE) (bytes)"
 
 
 def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
@@ -151,8 +154,8 @@ def _whole_coercer(expected: str, low: int, high: int) -> Coercer:
         if value is None:
             return None
         try:
-            whole = value.__index__()
-        except AttributeError:
+            whole = operator.index(value)
+        except TypeError:
             whole = _cut(expected, value)
         if low <= whole <= high:
             return whole
@@ -166,7 +169,7 @@ def _cut(expected: str, value: Any) -> int:
     try:
         whole: int = value.__int__()
         return whole
-    except (AttributeError, ValueError, OverflowError):  # no number, NaN, infinite
+    except (AttributeError, TypeError, ValueError, OverflowError):  # no number, an array, NaN, infinite
         raise TypeMismatchError(expected, value) from None
 
 
@@ -178,15 +181,22 @@ def _coerce_string(value: object) -> object:
     raise TypeMismatchError("STRING (str)", value)
 
 
+def _index_of(value: Any, expected: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeMismatchError(expected, value) from None
+
+
 def _coerce_boolean(value: object) -> object:
     if value is None or value.__class__ is bool:
         return value
-    if hasattr(value, "__index__") or type(value).__name__ in (
-        "bool",
-        "bool_",
-    ):  # bool_: numpy, which is not imported here
+    if type(value).__name__ in ("bool", "bool_"):  # those of numpy, which is not imported here
         return bool(value)
-    raise TypeMismatchError("BOOLEAN (bool)", value)
+    number = _index_of(value, "BOOLEAN (bool)")
+    if 0 <= number <= 255:  # as in PyFlink, which writes a byte
+        return number != 0
+    raise ValueOverflowError("BOOLEAN (bool)", value)
 
 
 def _coerce_float(value: Any) -> object:
@@ -196,7 +206,7 @@ def _coerce_float(value: Any) -> object:
         return _FLOAT.unpack(_FLOAT.pack(value))[0]
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-    except struct.error:
+    except (struct.error, TypeError):
         raise TypeMismatchError("FLOAT (float)", value) from None
 
 
@@ -204,10 +214,8 @@ def _coerce_double(value: Any) -> object:
     if value is None or value.__class__ is float:
         return value
     if not isinstance(value, str):
-        try:
+        with contextlib.suppress(TypeError, ValueError):
             return float(value)
-        except TypeError:
-            pass
     raise TypeMismatchError("DOUBLE (float)", value)
 
 
@@ -220,18 +228,13 @@ def _coerce_char(value: object) -> object:
 
 
 def _coerce_big_int(value: Any) -> object:
-    if value is None or value.__class__ is int:
-        return value
-    try:
-        return value.__index__()
-    except AttributeError:
-        raise TypeMismatchError("BIG_INT (int)", value) from None
+    return value if value is None or value.__class__ is int else _index_of(value, "BIG_INT (int)")
 
 
 def _coerce_big_dec(value: object) -> object:
     if value is None or value.__class__ is Decimal:
         return value
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Decimal(str(value))
     raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
 
@@ -278,13 +281,13 @@ def _coerce_timestamp(value: object) -> object:
 
 def _coerce_local_time(value: object) -> datetime.time | None:
     if value is None or isinstance(value, datetime.time):
-        return value
+        return value if value is None or value.tzinfo is None else value.replace(tzinfo=None)
     raise TypeMismatchError("SQL_TIME (datetime.time)", value)
 
 
 def _coerce_local_timestamp(value: object) -> datetime.datetime | None:
     if value is None or isinstance(value, datetime.datetime):
-        return value
+        return value if value is None or value.tzinfo is None else value.replace(tzinfo=None)
     raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
 
 
@@ -301,10 +304,11 @@ def _coerce_bytes_array(value: object) -> object:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (list, tuple)):
-        if all(-128 <= item <= 255 for item in value):
-            return bytes([item & 0xFF for item in value])
-        raise ValueOverflowError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
-    raise TypeMismatchError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
+        numbers = [_index_of(item, _BYTES) for item in value]
+        if all(-128 <= number <= 255 for number in numbers):
+            return bytes([number & 0xFF for number in numbers])
+        raise ValueOverflowError(_BYTES, value)
+    raise TypeMismatchError(_BYTES, value)
 
 
 def _array_coercer(type_info: Any) -> Coercer:
@@ -434,16 +438,23 @@ def _tuple_coercer(type_info: Any) -> Coercer:
 
 def _row_coercer(type_info: Any) -> Coercer:
     fields, names = type_info.get_field_types(), tuple(type_info.get_field_names())
-    named = type_info.named
     convert_all = _slow_fields(fields, list(names), "ROW (Row)")
+
+    def check_names(found: Iterable[object], whole: object) -> None:
+        if not set(names).issuperset(found):
+            raise TypeMismatchError(f"ROW (Row) with fields {', '.join(names)}", whole)
 
     def slow(value: object) -> Any:
         if value is None:
             return None
         if isinstance(value, dict):
+            check_names(value, value)
             values: Any = [value.get(name) for name in names]
-        elif isinstance(value, (Row, tuple, list)):
-            values = value.get_fields_by_names(list(names)) if named and isinstance(value, Row) else value
+        elif isinstance(value, Row):
+            check_names(value._fields or (), value)
+            values = value.get_fields_by_names(list(names)) if len(value) == len(names) else value
+        elif isinstance(value, (tuple, list)):
+            values = value
         else:
             raise TypeMismatchError(f"ROW (Row) of {len(fields)} fields", value)
         row = Row(*convert_all(values, value))
@@ -452,10 +463,9 @@ def _row_coercer(type_info: Any) -> Coercer:
             row._row_kind = value._row_kind
         return row
 
-    allowed = "v._fields is None or v._fields is names" + ("" if named else " or True")
     make = "r = new(Row); r._fields = names; r._row_kind = v._row_kind; r._values = [{fields}]; return r"
     scope = {"values": "v._values", "slow": slow, "Row": Row, "new": Row.__new__, "names": names}
-    head = f"v.__class__ is Row and len(v._values) == {len(fields)} and ({allowed})"
+    head = f"v.__class__ is Row and len(v._values) == {len(fields)} and (v._fields is None or v._fields is names)"
     return _compile_fields(fields, head, make, make, scope)
 
 
