@@ -18,6 +18,8 @@ from firesteel.table.errors import ValidationException
 from tests.datastream.connectors.database_servers import mongodb
 from tests.table.local_runs import create, explained, read, written
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def uri() -> Iterator[str]:
