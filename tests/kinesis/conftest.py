@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,13 @@ class Amazon:
 
 @pytest.fixture(scope="session")
 def amazon() -> Iterator[Amazon]:
+    with running() as found:
+        yield found
+
+
+@contextmanager
+def running() -> Iterator[Amazon]:
+    """The services, with keys in the environment that they take."""
     boto3 = pytest.importorskip("boto3")
     server = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     patch = pytest.MonkeyPatch()
@@ -69,9 +77,8 @@ def amazon() -> Iterator[Amazon]:
     server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
-    client = boto3.client("kinesis", region_name="us-east-1", endpoint_url=url)
-    yield Amazon({"aws.region": "us-east-1", "aws.endpoint": url}, client)
-    client.close()
+    with closing(boto3.client("kinesis", region_name="us-east-1", endpoint_url=url)) as client:
+        yield Amazon({"aws.region": "us-east-1", "aws.endpoint": url}, client)
     server.stop()
     patch.undo()
 

@@ -203,6 +203,7 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     late = firesteel("check", tmp_path, tmp_path / "part")
     assert late.returncode == 2
     assert "part follows the directory" in late.stderr
+    assert "No such option '--format'" in firesteel("check", tmp_path, "--format", "html").stderr
 
 
 def test_advice_on_jars_knows_what_tables_have():

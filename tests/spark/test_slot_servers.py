@@ -140,3 +140,14 @@ def test_a_job_fails_if_no_process_of_a_slot_connects(lost: list[int]) -> None:
     lost[0] = 1000
     with pytest.raises(FiresteelError, match=r"5 processes of slot .* ended before they connected"):
         numbers_of_a_job()
+
+
+def test_a_fork_warns_of_no_threads() -> None:
+    """Python warns since 3.12 where Arrow is imported, whose library has a thread of its own."""
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "firesteel.task.slot_server", str(writing)]
+    order = "1\tslot\t/nowhere\t/nowhere\tpyarrow\n"
+    done = subprocess.run(command, input=order, text=True, stderr=subprocess.PIPE, pass_fds=[writing], timeout=60)
+    for descriptor in (reading, writing):
+        os.close(descriptor)
+    assert "multi-threaded" not in done.stderr

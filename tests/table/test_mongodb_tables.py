@@ -1,4 +1,4 @@
-"""Tables of MongoDB against mongomock, since no package brings a server."""
+"""Tables of MongoDB against SecantusDB, which answers its client; no package brings MongoDB itself."""
 
 from __future__ import annotations
 
@@ -15,19 +15,31 @@ from firesteel.columns import column_types as t
 from firesteel.connectors.mongodb.values import reader_of, text_of, writer_of
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.table.errors import ValidationException
+from tests.datastream.connectors.database_servers import mongodb
 from tests.table.local_runs import create, explained, read, written
-from tests.table.mongo_clients import URI, client_in_this_process
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def uri() -> Iterator[str]:
+    pytest.importorskip("pymongo")
+    with mongodb() as found:
+        yield found
 
 
 @pytest.fixture
-def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The database `shop` of a client in this process."""
-    with client_in_this_process(monkeypatch) as client:
+def database(uri: str) -> Iterator[Any]:
+    """The database `shop`, which is empty."""
+    import pymongo
+
+    with pymongo.MongoClient(uri) as client:
+        client.drop_database("shop")
         yield client["shop"]
 
 
-def table(columns: str, more: str = "", **options: str) -> str:
-    given = {"connector": "mongodb", "uri": URI, "database": "shop", "collection": "items"}
+def table(uri: str, columns: str, more: str = "", **options: str) -> str:
+    given = {"connector": "mongodb", "uri": uri, "database": "shop", "collection": "items"}
     return create("t", columns, given | options, more)
 
 
@@ -36,30 +48,30 @@ CHANGES = (
 )
 
 
-def test_documents_are_updated_and_deleted_by_the_key(database: Any) -> None:
-    written(table("_id STRING, v INT, PRIMARY KEY (_id) NOT ENFORCED"), CHANGES)
+def test_documents_are_updated_and_deleted_by_the_key(uri: str, database: Any) -> None:
+    written(table(uri, "_id STRING, v INT, PRIMARY KEY (_id) NOT ENFORCED"), CHANGES)
     assert list(database["items"].find()) == [{"_id": "a", "v": 4}]
     with pytest.raises(Exception, match="doesn't support consuming update"):
-        explained(table("k STRING, v INT"), CHANGES)
+        explained(table(uri, "k STRING, v INT"), CHANGES)
 
 
-def test_keys_become_ids(database: Any) -> None:
+def test_keys_become_ids(uri: str, database: Any) -> None:
     from bson import ObjectId
 
     text = "507f1f77bcf86cd799439011"
-    written(table("k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED"), f"SELECT '{text}', 1")
+    written(table(uri, "k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED"), f"SELECT '{text}', 1")
     assert list(database["items"].find()) == [{"_id": ObjectId(text), "k": text, "v": 1}]
     database["items"].drop()
     columns = "a INT, b STRING, v INT, PRIMARY KEY (a, b) NOT ENFORCED"
-    written(table(columns), "SELECT 1, 'x', 2 UNION ALL SELECT 1, 'y', 3")
+    written(table(uri, columns), "SELECT 1, 'x', 2 UNION ALL SELECT 1, 'y', 3")
     assert [row["_id"] for row in database["items"].find()] == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}]
     database["items"].drop()
     columns = "_id INT, shard STRING, v INT, PRIMARY KEY (_id) NOT ENFORCED"
-    written(table(columns, "PARTITIONED BY (shard)"), "SELECT 1, 's', 2")
+    written(table(uri, columns, "PARTITIONED BY (shard)"), "SELECT 1, 's', 2")
     assert list(database["items"].find()) == [{"_id": 1, "shard": "s", "v": 2}]
 
 
-def test_rows_without_a_key_are_added_and_read(database: Any) -> None:
+def test_rows_without_a_key_are_added_and_read(uri: str, database: Any) -> None:
     columns = (
         "b BOOLEAN, i INT, l BIGINT, d DOUBLE, p DECIMAL(8, 2), s STRING, x BYTES, ts TIMESTAMP_LTZ(3), "
         "r ROW<a INT, b STRING>, g ARRAY<STRING>, m MAP<STRING, INT>, n STRING"
@@ -69,24 +81,24 @@ def test_rows_without_a_key_are_added_and_read(database: Any) -> None:
         "ROW(7, 'z'), ARRAY['u', 'v'], MAP['k', 8], CAST(NULL AS STRING)"
     )
     options = {"sink.buffer-flush.max-rows": "2", "sink.ordered-writes": "false"}
-    written(table(columns, **options), " UNION ALL ".join([f"SELECT {row}"] * 5))
+    written(table(uri, columns, **options), " UNION ALL ".join([f"SELECT {row}"] * 5))
     assert database["items"].count_documents({}) == 5
-    found = read("SELECT b, i, l, d, p, s, x, r, g, m, n FROM t", table(columns, **{"scan.fetch-size": "2"}))
+    found = read("SELECT b, i, l, d, p, s, x, r, g, m, n FROM t", table(uri, columns, **{"scan.fetch-size": "2"}))
     assert len(found) == 5
     assert found[0][:6] == (True, 1, 2, 1.5, Decimal("3.25"), "text")
     assert bytes(found[0][6]) == b"\x00\xff"
     assert tuple(found[0][7]) == (7, "z")
     assert found[0][8:] == (["u", "v"], {"k": 8}, None)
-    assert read("SELECT COUNT(*) FROM t", table(columns))[-1] == (5,)
-    [moment] = {row[0].to_epoch_milli() for row in read("SELECT ts FROM t", table(columns))}
+    assert read("SELECT COUNT(*) FROM t", table(uri, columns))[-1] == (5,)
+    [moment] = {row[0].to_epoch_milli() for row in read("SELECT ts FROM t", table(uri, columns))}
     assert moment == 1500
 
 
-def test_documents_are_looked_up(database: Any) -> None:
+def test_documents_are_looked_up(uri: str, database: Any) -> None:
     database["items"].insert_many([{"_id": n, "k": key, "v": n} for n, key in enumerate("aab")])
     view = "CREATE VIEW o AS SELECT *, PROCTIME() AS p FROM (VALUES ('a', 1), ('c', 3)) AS x (k, n)"
     query = "SELECT n, v FROM o LEFT JOIN t FOR SYSTEM_TIME AS OF o.p AS t ON o.k = t.k"
-    assert sorted(read(query, table("k STRING, v INT"), view), key=repr) == [(1, 0), (1, 1), (3, None)]
+    assert sorted(read(query, table(uri, "k STRING, v INT"), view), key=repr) == [(1, 0), (1, 1), (3, None)]
 
 
 def test_values_of_other_types_are_converted() -> None:
@@ -152,14 +164,15 @@ VALUES = {
 
 @pytest.mark.parametrize(("columns", "options", "message"), BAD)
 def test_bad_tables_are_refused(columns: str, options: dict[str, str], message: str) -> None:
+    given = {"uri": "mongodb://localhost"} | options
     with pytest.raises(ValidationException, match=re.escape(message)):
-        explained(table(columns, **options), VALUES[columns.split(",")[0]])
+        explained(table(columns=columns, **given), VALUES[columns.split(",")[0]])
 
 
-def test_documents_that_do_not_fit_are_named(database: Any) -> None:
+def test_documents_that_do_not_fit_are_named(uri: str, database: Any) -> None:
     database["items"].insert_one({"_id": 7, "k": "text"})
     with pytest.raises(Exception, match="field 'k' of the document with _id 7: "):
-        read("SELECT _id, k FROM t", table("_id INT, k INT, PRIMARY KEY (_id) NOT ENFORCED"))
+        read("SELECT _id, k FROM t", table(uri, "_id INT, k INT, PRIMARY KEY (_id) NOT ENFORCED"))
     database["items"].create_index("k", unique=True)
     with pytest.raises(UserFunctionError, match=r"MongoDB: could not write shop.items: .*\(code 11000\)"):
-        written(table("k STRING"), "SELECT 'text'")
+        written(table(uri, "k STRING"), "SELECT 'text'")

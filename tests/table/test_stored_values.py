@@ -22,7 +22,6 @@ from tests.datastream.connectors import database_servers
 from tests.kafka import broker as brokers
 from tests.kafka import schema_registry
 from tests.kinesis.conftest import amazon as amazon
-from tests.table.mongo_clients import URI, client_in_this_process
 from tests.table.stored_values import (
     VALUES,
     Store,
@@ -186,12 +185,10 @@ def delta(partition: str | None = None) -> Callable[[Sources], Store]:
 
 
 def mongodb(sources: Sources) -> Store:
-    client = sources.server("mongo_client")
-    given = {"connector": "mongodb", "uri": URI, "database": "shop", "collection": f"c{id(sources)}"}
-    client[given["database"]].drop_collection(given["collection"])
+    uri = sources.server("mongodb_server")
+    given = {"connector": "mongodb", "uri": uri, "database": "shop", "collection": sources.directory.name}
     unlike = ("TINYINT", "SMALLINT", "FLOAT", "CHAR(3)", "DATE", "TIME(0)", "TIME(3)", "TIMESTAMP(0)", "TIMESTAMP(3)")
-    rejected = LONG_DECIMALS | {"'NaN'"}  # mongomock finds no NaN, which MongoDB does
-    return Store(given, (*unlike, "TIMESTAMP(6)", "TIMESTAMP_LTZ(6)", *NANOSECONDS), rejected)
+    return Store(given, (*unlike, "TIMESTAMP(6)", "TIMESTAMP_LTZ(6)", *NANOSECONDS), LONG_DECIMALS)
 
 
 STORES: dict[str, Callable[[Sources], Store]] = {
@@ -246,10 +243,10 @@ def registry() -> Iterator[Any]:
         yield server
 
 
-@pytest.fixture
-def mongo_client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    with client_in_this_process(monkeypatch) as client:
-        yield client
+@pytest.fixture(scope="module")
+def mongodb_server() -> Iterator[str]:
+    with database_servers.mongodb() as uri:
+        yield uri
 
 
 @pytest.fixture

@@ -65,7 +65,9 @@ def _check_with_late_options(directory: Path, late: tuple[str, ...]) -> None:
     """Check a directory, which takes no ARGUMENTS, so that what follows it are options."""
     context = click.get_current_context()
     given = {name: value for name, value in context.params.items() if name not in ("path", "arguments")}
-    full = check.make_context("check", [*late, str(directory)], parent=context.parent, default_map=given)
+    full = check.make_context(
+        "check", [*late, str(directory)], context.parent, default_map=given, ignore_unknown_options=False
+    )
     if full.params["arguments"]:
         raise click.UsageError(f"{full.params['path']} follows the directory, after which only options are allowed")
     check.invoke(full)

@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 
 import numpy  # noqa: F401 - what checkpoints write needs it
@@ -103,6 +104,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # It was blocked until now: see `SlotServer`.
     reports = _Reports(int(sys.argv[1]))
+    # Since Python 3.12. Only Arrow and numpy have threads here, in C, and these libraries care for forks themselves.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     collect_garbage_rarely()
     gc.freeze()
     for order in _orders(reports):

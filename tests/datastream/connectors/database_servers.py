@@ -7,11 +7,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,27 @@ def redis() -> Iterator[int]:
         process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
         with _until_stopped(process, lambda: socket.create_connection(("127.0.0.1", port)).close()):
             yield port
+
+
+@contextmanager
+def mongodb() -> Iterator[str]:
+    """The address of a server of our own that answers MongoDB's client: SecantusDB."""
+    pytest.importorskip("secantus", reason="SecantusDB has no wheels for this version of Python")
+    with _directory() as (directory, _), _log(directory) as log:
+        port = _free_port()
+        command = [sys.executable, "-m", "secantus", "--port", str(port), "--storage-path", str(directory / "data")]
+        process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log)
+        # To SIGTERM it waits for its clients.
+        with _until_stopped(process, lambda: socket.create_connection(("127.0.0.1", port)).close(), signal.SIGKILL):
+            yield f"mongodb://127.0.0.1:{port}"
+
+
+@contextmanager
+def opensearch() -> Iterator[str]:
+    """The address of a server of our own that answers OpenSearch's client: osmem."""
+    found = pytest.importorskip("osmem_server").OsmemServer.start()
+    with closing(found.process.stdout), found:
+        yield found.url
 
 
 @contextmanager

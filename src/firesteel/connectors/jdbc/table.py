@@ -10,6 +10,7 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.conditions import SqlConditions
 from firesteel.connectors.jdbc.lookup import JdbcLookup, LookupQuery
+from firesteel.connectors.jdbc.names import MYSQL, POSTGRES, SqlNames, scheme_of
 from firesteel.connectors.jdbc.parameters import GenericParameterValuesProvider
 from firesteel.connectors.jdbc.sink import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.connectors.jdbc.source import JdbcSource
@@ -42,8 +43,7 @@ _UNUSED = {
         "rows are written in transactions with the checkpoints",
     ),
 }
-_POSTGRES = ("postgresql", "postgres")
-_DIALECTS = {"mysql": "MySQL", "mariadb": "MySQL", **dict.fromkeys(_POSTGRES, "PostgreSQL"), "sqlite": "SQLite"}
+_DIALECTS = {**dict.fromkeys(MYSQL, "MySQL"), **dict.fromkeys(POSTGRES, "PostgreSQL"), "sqlite": "SQLite"}
 OPTIONS = {"jdbc": OptionTable(("url", "table-name"), _OPTIONS, unused=_UNUSED)}
 
 
@@ -66,25 +66,28 @@ class JdbcTable:
     def __init__(self, table: ResolvedTable) -> None:
         self._table = table
         self._options = OPTIONS["jdbc"].read(table.options, "jdbc")
-        self._scheme = self._options.text("url").removeprefix("jdbc:").partition(":")[0]
-        self._quote = "`" if self._scheme in ("mysql", "mariadb") else '"'
+        self._scheme = scheme_of(self._options.text("url"))
+        self._names = SqlNames(self._options.text("url"), self._options.text("table-name"))
         dialect = f"{_DIALECTS.get(self._scheme, self._scheme)} dialect"
-        check_scalars(table.physical_columns, dialect, has_arrays=self._scheme in _POSTGRES)
+        check_scalars(table.physical_columns, dialect, has_arrays=self._scheme in POSTGRES)
 
     def uses_condition(self, rex: Rex) -> bool:
         """Return whether the database can filter by a condition."""
         return self._conditions().of(rex) is not None
 
     def _conditions(self) -> SqlConditions:
-        return SqlConditions(self._scheme, tuple(self._quoted(column.name) for column in self._table.physical_columns))
+        columns = self._table.physical_columns
+        return SqlConditions(self._scheme, tuple(self._names.quoted(column.name) for column in columns))
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         options = self._options
-        columns = ", ".join(self._quoted(column.name) for column in request.columns) or "1"
+        columns = ", ".join(self._names.quoted(column.name) for column in request.columns) or "1"
         builder = JdbcSource.builder().set_db_url(options.text("url"))
         where = None if request.condition is None else self._conditions().of(request.condition)
-        builder.set_sql(f"SELECT {columns} FROM {self._name()}" + ("" if where is None else f" WHERE {where.text}"))
+        builder.set_sql(
+            f"SELECT {columns} FROM {self._names.table}" + ("" if where is None else f" WHERE {where.text}")
+        )
         if where is not None and where.parameters:
             builder.set_jdbc_parameter_values_provider(GenericParameterValuesProvider([where.parameters]))
         builder.set_type_information(row_type_of(request.columns))
@@ -103,14 +106,14 @@ class JdbcTable:
         """
         options, columns = self._options, self._table.physical_columns
         by_name = {column.name: column for column in columns}
-        condition = " AND ".join(f"{self._quoted(key)} = ?" for key in keys)
+        condition = " AND ".join(f"{self._names.quoted(key)} = ?" for key in keys)
         user, password = (options.values.get(key) for key in ("username", "password"))
-        selected = ", ".join(self._quoted(column.name) for column in columns)
+        selected = ", ".join(self._names.quoted(column.name) for column in columns)
         key_type = row_type_of([by_name[key] for key in keys])
         row_type = row_type_of(columns)
         query = LookupQuery(
             database_of(options.text("url"), user, password),
-            f"SELECT {selected} FROM {self._name()} WHERE {condition}",
+            f"SELECT {selected} FROM {self._names.table} WHERE {condition}",
             key_type,
             row_type,
             tuple(by_name[key].type for key in keys),
@@ -140,25 +143,19 @@ class JdbcTable:
         return rows.sink_to(JdbcTableSink(statement, self._deletion(), keys, row_type, to, how)).name(name)
 
     def _deletion(self) -> str:
-        keys = " AND ".join(f"{self._quoted(key)} = ?" for key in self._table.primary_key)
-        return f"DELETE FROM {self._name()} WHERE {keys}"
+        keys = " AND ".join(f"{self._names.quoted(key)} = ?" for key in self._table.primary_key)
+        return f"DELETE FROM {self._names.table} WHERE {keys}"
 
     def _statement(self, names: tuple[str, ...]) -> str:
-        columns, marks = ", ".join(map(self._quoted, names)), ", ".join("?" * len(names))
-        insert = f"INSERT INTO {self._name()} ({columns}) VALUES ({marks})"
+        columns, marks = ", ".join(map(self._names.quoted, names)), ", ".join("?" * len(names))
+        insert = f"INSERT INTO {self._names.table} ({columns}) VALUES ({marks})"
         keys = self._table.primary_key
         if not keys:
             return insert
         others = [name for name in names if name not in keys] or list(keys)
-        if self._quote == "`":
+        if self._scheme in MYSQL:
             return f"{insert} ON DUPLICATE KEY UPDATE " + ", ".join(
-                f"{self._quoted(name)}=VALUES({self._quoted(name)})" for name in others
+                f"{self._names.quoted(name)}=VALUES({self._names.quoted(name)})" for name in others
             )
-        updates = ", ".join(f"{self._quoted(name)}=EXCLUDED.{self._quoted(name)}" for name in others)
-        return f"{insert} ON CONFLICT ({', '.join(map(self._quoted, keys))}) DO UPDATE SET {updates}"
-
-    def _name(self) -> str:
-        return ".".join(map(self._quoted, self._options.text("table-name").split(".")))
-
-    def _quoted(self, name: str) -> str:
-        return self._quote + name.replace(self._quote, self._quote * 2) + self._quote
+        updates = ", ".join(f"{self._names.quoted(name)}=EXCLUDED.{self._names.quoted(name)}" for name in others)
+        return f"{insert} ON CONFLICT ({', '.join(map(self._names.quoted, keys))}) DO UPDATE SET {updates}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import DatabaseNotExistException, TableNotExistException, ValidationException
+from firesteel.connectors.jdbc.names import exact_table
 from firesteel.table.catalogs.catalog_base import Catalog
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogDatabase, ObjectPath
 from firesteel.table.catalogs.jdbc_metadata import Address, metadata_of
@@ -125,8 +126,9 @@ class JdbcCatalog(Catalog):
             builder.column(column, kind.not_null() if column in found.key else kind)
         if found.key:
             builder.primary_key(*found.key)
-        address = self._address
-        options = {"connector": "jdbc", "url": address.url(database), "table-name": name}
+        address, url = self._address, self._address.url(database)
+        table = exact_table(url, name, [column for column, _ in found.columns])
+        options = {"connector": "jdbc", "url": url, "table-name": table}
         if address.username is not None:
             options |= {"username": address.username, "password": address.password or ""}
         return CatalogBaseTable(builder.build(), options)
