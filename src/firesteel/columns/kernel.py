@@ -41,6 +41,9 @@ class StateTable(Protocol):
     def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries."""
 
+    def append(self, entry: object, elements: list[Any]) -> None:
+        """Add to the list of an entry, and keep this one if there is none; a version has what was added."""
+
     def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""
 
