@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -162,22 +164,28 @@ def serve() -> None:
         sys.stdin.read()
 
 
-def main() -> None:
+@contextmanager
+def server_process() -> Iterator[S3Server]:
+    """Run the server in a process of its own."""
     command = [sys.executable, __file__, "serve"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
-        bucket = S3Server(endpoint=server.stdout.readline().strip()).bucket()
-        with tempfile.TemporaryDirectory() as local:
-            wanted = sys.argv[1:] or ["restore", "incremental", "throughput"]
-            if "restore" in wanted:
-                restore(bucket, Path(local) / "restore")
-            if "incremental" in wanted:
-                incremental(bucket)
-            if "throughput" in wanted:
-                throughput(bucket, Path(local) / "checkpoints")
+        yield S3Server(endpoint=server.stdout.readline().strip())
     finally:
         server.kill()
+
+
+def main() -> None:
+    with server_process() as server, tempfile.TemporaryDirectory() as local:
+        bucket = server.bucket()
+        wanted = sys.argv[1:] or ["restore", "incremental", "throughput"]
+        if "restore" in wanted:
+            restore(bucket, Path(local) / "restore")
+        if "incremental" in wanted:
+            incremental(bucket)
+        if "throughput" in wanted:
+            throughput(bucket, Path(local) / "checkpoints")
 
 
 if __name__ == "__main__":

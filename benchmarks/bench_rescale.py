@@ -1,10 +1,11 @@
 """How long a job stands still when its parallelism changes.
 
-python benchmarks/bench_rescale.py [--megabytes N ...]
+python benchmarks/bench_rescale.py [--megabytes N ...] [--s3]
 
 A keyed job takes up its state, then gets a record each 20 ms. The pause is the longest time between two results after
 the request, and as a baseline the same for a savepoint with which the job stops and from which it starts again, in a
-process and a JVM that run already, and for no change at all.
+process and a JVM that run already, and for no change at all. With `--s3` the checkpoints and savepoints are in moto's
+S3 server in a process on the same machine, which adds 20 ms to each request.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import os
 import tempfile
 import threading
 import time
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
+
+from bench_object_store import S3Server, server_process
 
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.common import Configuration, Duration, Types, WatermarkStrategy
@@ -52,13 +56,22 @@ class Keep(KeyedProcessFunction):
 
 
 class Job:
-    """The job, and the thread that writes its input."""
+    """The job, and the thread that writes its input.
 
-    def __init__(self, megabytes: int, directory: Path) -> None:
+    Args:
+        megabytes: The size of its state.
+        directory: Where its input and results are.
+        store: Where its checkpoints and savepoints are.
+        options: How that place is reached.
+    """
+
+    def __init__(self, megabytes: int, directory: Path, store: str, options: dict[str, str]) -> None:
         self.directory = directory
+        self._store = store
+        self._options = options
         self._size = megabytes * 1_000_000 // KEYS
         self._is_over = threading.Event()
-        for name in ("input", "times", "checkpoints", "savepoints"):
+        for name in ("input", "times"):
             (directory / name).mkdir()
         self._put("first", range(KEYS))
         self._writer = threading.Thread(target=self._write)
@@ -79,7 +92,8 @@ class Job:
         configuration = Configuration()
         options = {
             "execution.checkpointing.interval": "500 ms",
-            "execution.checkpointing.dir": str(self.directory / "checkpoints"),
+            "execution.checkpointing.dir": f"{self._store}/checkpoints",
+            **self._options,
             "taskmanager.numberOfTaskSlots": str(max(BEFORE, AFTER)),
             **({} if savepoint is None else {"execution.state-recovery.path": savepoint}),
         }
@@ -121,7 +135,7 @@ class Job:
         client._cluster.ask(lambda dispatcher: dispatcher.update_resource_requirements(job_id, wanted)).result()
 
     def stop_and_start(self) -> None:
-        savepoint = self._client.stop_with_savepoint(False, str(self.directory / "savepoints")).result()
+        savepoint = self._client.stop_with_savepoint(False, f"{self._store}/savepoints").result()
         self._client.get_job_execution_result().result()
         self._client = EmbeddedJobClient(self._graph(AFTER, savepoint))
 
@@ -132,10 +146,14 @@ class Job:
         self._client._result.result()
 
 
-def pause_s(megabytes: int, change: str) -> float:
+def pause_s(megabytes: int, change: str, server: S3Server | None) -> float:
     """Return the longest time without results after a change, `none` included."""
     with tempfile.TemporaryDirectory() as directory:
-        job = Job(megabytes, Path(directory))
+        if server is None:
+            job = Job(megabytes, Path(directory), directory, {})
+        else:
+            bucket = server.bucket()
+            job = Job(megabytes, Path(directory), bucket.uri("state"), bucket.options)
         job.start()
         begun_s = time.time()
         if change == "rescale":
@@ -152,10 +170,13 @@ def pause_s(megabytes: int, change: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[1, 100, 1000])
+    parser.add_argument("--s3", action="store_true", help="checkpoints and savepoints in an object store")
+    arguments = parser.parse_args()
     print("| state, MB | no change, s | rescale, s | savepoint, s | savepoint / rescale |\n|--:|--:|--:|--:|--:|")
-    for megabytes in parser.parse_args().megabytes:
-        none, rescaled, saved = (pause_s(megabytes, change) for change in ("none", "rescale", "savepoint"))
-        print(f"| {megabytes} | {none:.2f} | {rescaled:.2f} | {saved:.2f} | {saved / rescaled:.1f} |", flush=True)
+    with server_process() if arguments.s3 else nullcontext() as server:
+        for megabytes in arguments.megabytes:
+            none, rescaled, saved = (pause_s(megabytes, change, server) for change in ("none", "rescale", "savepoint"))
+            print(f"| {megabytes} | {none:.2f} | {rescaled:.2f} | {saved:.2f} | {saved / rescaled:.1f} |", flush=True)
     print(f"\n{BEFORE} -> {AFTER} slots, {KEYS:,} keys, {os.cpu_count()} cores")
 
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, NoReturn
@@ -241,7 +241,8 @@ class SlotProcess:
             self._held.hold(checkpoint)
             fetch_artifacts(deploy.configuration, remote, checkpoint)
         self._enter_environment(deploy, checkpoint)
-        restored = partial(read_restored_state, checkpoint, deploy.configuration, deploy.seal, deploy.region)
+        # The same for all stages: a region starts from another state when its tasks are deployed anew.
+        restored = cache(partial(read_restored_state, checkpoint, deploy.configuration, deploy.seal, deploy.region))
         store = VersionStore(checkpoint, deploy.slot, deploy.region, remote, deploy.seal)
         directory = region_directory(checkpoint, deploy.region)
         return SlotTasks(

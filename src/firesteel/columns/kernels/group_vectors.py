@@ -11,9 +11,9 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.group_store import FoundGroups, GroupStore
-from firesteel.columns.kernels.ranked_values import Results, VectorRanked
+from firesteel.columns.kernels.ranked_values import VectorRanked
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.kernels.vector_calls import Fields, Results, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
 
@@ -68,6 +68,12 @@ def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Ar
     """Return the results of groups, one column per call."""
     found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))
     return [call.column(values, nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
+
+
+def _has_no_rest(found: Results, counts: Array) -> bool:
+    """Return whether groups without rows have no value left, of a row whose retraction came as that of another one."""
+    gone = counts == 0
+    return not gone.any() or (found.nulls is not None and bool(found.nulls[gone].all()))
 
 
 class GroupVectors:
@@ -141,14 +147,13 @@ class GroupVectors:
             for number, call in enumerate(self._calls)
             if isinstance(call, VectorRanked)
         }
-        if any(shown is None for shown in ranked.values()):
+        if not all(shown is not None and _has_no_rest(shown, counts) for shown in ranked.values()):
             return None
         ends = timeline.starts + groups.sizes
         all_results: list[Results] = []
         for number, (call, parts) in enumerate(zip(self._calls, fields, strict=True)):
             if isinstance(call, VectorStates):
-                steps = call.steps(timeline, groups, states[number][0], batch, counts)
-                all_results.append(Results(steps, None, call.column))
+                all_results.append(call.steps(timeline, groups, states[number][0], batch, counts))
             elif shown := ranked.get(number):
                 all_results.append(shown)
             else:

@@ -27,7 +27,7 @@ from firesteel.columns.kernels.ranked_rows import Ranked, RankedRows
 from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.segments import first_of_segments
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, has_negative_zero, is_finite
+from firesteel.columns.kernels.vector_calls import Fields, Results, VectorCall, has_negative_zero, is_finite
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import batch_of, keys_of
 from firesteel.columns.values import arrow_type
@@ -40,20 +40,6 @@ MARK = [0]
 _NONE = np.zeros(0, np.int64)
 _LATER = np.int64(1 << 40)
 """More than the number of any stored row."""
-
-
-class Results(NamedTuple):
-    """The results of a call, as numbers that are equal if the results are.
-
-    Attributes:
-        values: The number of each result.
-        nulls: A mask of the results that are NULL; None if none is.
-        column: Converts some of the numbers, with their mask, to a column of results.
-    """
-
-    values: Array
-    nulls: Array | None
-    column: Callable[[Array, Array | None], pa.Array]
 
 
 class VectorRanked(VectorCall):

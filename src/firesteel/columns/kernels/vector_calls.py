@@ -6,7 +6,7 @@ The states convert to and from those of `columns.functions.accumulators`, so a g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,20 @@ Fields = list[Array]
 _INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 _FLOATS = (t.FloatType, t.DoubleType)
 NUMBERS = (*_INTEGERS, *_FLOATS)
+
+
+class Results(NamedTuple):
+    """The results of a call, as values that are equal if the results are.
+
+    Attributes:
+        values: A value per result: a number, or the result itself.
+        nulls: A mask of the results that are NULL; None if none is.
+        column: Converts some of the values, with their mask, to a column of results.
+    """
+
+    values: Array
+    nulls: Array | None
+    column: Callable[[Array, Array | None], pa.Array]
 
 
 class VectorCall:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.kernels.vector_calls import Fields, VectorCall, chosen, is_finite
+from firesteel.columns.kernels.vector_calls import Fields, Results, VectorCall, chosen, is_finite
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import signs_of
 from firesteel.common.encoding.kinds import Kind
@@ -111,7 +111,7 @@ class VectorStates(VectorCall):
         """Return whether states can be processed: all can."""
         return True
 
-    def steps(self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array) -> Array:
+    def steps(self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array) -> Results:
         """Add or retract rows, which changes the states in place, and return the result at each place of a timeline.
 
         Args:
@@ -135,7 +135,7 @@ class VectorStates(VectorCall):
             elif row is not None:
                 (add if sign > 0 else retract)(states[group], *row)
             results[place] = value(states[group])
-        return results
+        return Results(results, None, self.column)
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the arguments of each row, None if it does not count."""

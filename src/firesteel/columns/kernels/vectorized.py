@@ -11,6 +11,7 @@ from firesteel.columns.kernels.ranked_values import VectorRanked
 from firesteel.columns.kernels.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
 from firesteel.columns.kernels.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
 from firesteel.columns.kernels.vector_lists import VectorListAgg
+from firesteel.columns.kernels.vector_prefixes import VectorPrefixes
 from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
 
 _NUMERIC: dict[str, type[VectorCall]] = {
@@ -21,6 +22,7 @@ _NUMERIC: dict[str, type[VectorCall]] = {
     "MIN": VectorExtreme,
     "MAX": VectorExtreme,
 }
+_PREFIXES = ("ARRAY_AGG", "ARRAY_AGG_IGNORE_NULLS", "LISTAGG")
 
 
 def vector_calls(
@@ -126,5 +128,11 @@ def _ranked(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
 
 
 def _states(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:
-    aggregate = find_aggregate(_name(plan) or "")
-    return None if aggregate is None else VectorStates(plan, aggregate.create(arguments, plan.type, retracts))
+    name = _name(plan) or ""
+    aggregate = find_aggregate(name)
+    if aggregate is None:
+        return None
+    accumulator = aggregate.create(arguments, plan.type, retracts)
+    if name in _PREFIXES and not retracts:
+        return VectorPrefixes(plan, accumulator, name != "ARRAY_AGG")
+    return VectorStates(plan, accumulator)

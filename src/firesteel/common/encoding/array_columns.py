@@ -12,6 +12,7 @@ from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.common.encoding.column_writer import ColumnWriter
+    from firesteel.common.encoding.kinds import Values
 
 Integers: TypeAlias = "NDArray[np.int64]"
 Mask: TypeAlias = "NDArray[np.bool_]"
@@ -54,3 +55,20 @@ def write_optional(writer: ColumnWriter, is_there: Mask, write: Callable[[Mask],
         writer.data += is_there.astype(np.uint8).tobytes()
         writer.data.append(Kind.NONE)
         write(is_there)
+
+
+def write_numbered(writer: ColumnWriter, sizes: Integers, values: Values) -> None:
+    """Write dictionaries whose keys are the numbers from 0 on.
+
+    Args:
+        writer: Where to.
+        sizes: The size of each; there is at least one.
+        values: The values of all.
+    """
+    writer.data.append(Kind.DICT)
+    write_integers(writer, sizes)
+    if len(values):
+        write_integers(writer, np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+    else:
+        writer.column(())
+    writer.column(values)
