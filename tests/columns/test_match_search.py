@@ -49,7 +49,7 @@ class Matches:
                 self.found.append((self._removed + start, "".join(found.labels)))
             start += 1 if found is None or self._skips_to_next else length
         if self._search is not None:
-            self._search.begins_at_first(start)
+            self._search.remove_rows(start)
         self._removed += start
         self._rows = self._rows[start:]
 

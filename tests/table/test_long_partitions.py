@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from firesteel.columns.kernels.match import Match
 from firesteel.common import Row, RowKind, Types
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.operators.state.state_table import StateTable
 from firesteel.table import DataTypes, Schema, StreamTableEnvironment
 from firesteel.testing import run_local
 
@@ -63,6 +65,25 @@ def test_a_search_goes_on_where_it_ended_for_want_of_rows(monkeypatch: pytest.Mo
     monkeypatch.setattr(Match, "take", counted)
     assert rows(pattern("UP+ DOWN"), [*range(5000), 0, 1, 2, 0]) == [(0, 4999, 0, 5000), (1, 2, 0, 2)]
     assert len(evaluated) < 2 * 5010  # batches of 1000 rows, each with a watermark
+
+
+@pytest.mark.parametrize("values", [range(3000), [v for n in range(1000) for v in (n, n + 2, n + 1)]], ids=str)
+def test_rows_that_wait_are_written_once_or_twice(monkeypatch: pytest.MonkeyPatch, values: Sequence[int]) -> None:
+    written: list[int] = []
+    put, append = StateTable.put, StateTable.append
+
+    def counted_put(self: StateTable, entry: object, value: object) -> None:
+        written.append(len(value) if isinstance(value, list) else 1)
+        put(self, entry, value)
+
+    def counted_append(self: StateTable, entry: object, elements: list[Any]) -> None:
+        written.append(len(elements))
+        append(self, entry, elements)
+
+    monkeypatch.setattr(StateTable, "put", counted_put)
+    monkeypatch.setattr(StateTable, "append", counted_append)
+    rows(pattern("UP+ DOWN", "TO NEXT ROW"), list(values), batch=50)
+    assert len(values) <= sum(written) < 4 * len(values)  # all of the rows in each of 60 batches would be 30 times
 
 
 @pytest.mark.parametrize("after", ["PAST LAST ROW", "TO NEXT ROW"])

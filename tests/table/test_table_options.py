@@ -203,6 +203,7 @@ SHOWN_BY = {
     "table.exec.async-scalar.timeout": (ASYNC, "test_a_call_that_takes_too_long_fails_with_its_arguments"),
     **dict.fromkeys(MINI_BATCH, (HERE, "test_mini_batches_leave_out_what_is_replaced_at_once")),
     "table.exec.resource.default-parallelism": (HERE, "test_the_parallelism_of_tables_is_that_of_the_environment_then"),
+    "table.exec.simplify-operator-name-enabled": (HERE, "test_operators_are_named_by_kind_and_number"),
     "table.exec.sink.not-null-enforcer": (HERE, "test_null_in_a_not_null_column_is_an_error_or_dropped"),
     "table.exec.sink.type-length-enforcer": (HERE, "test_texts_are_cut_and_padded"),
     "table.exec.sink.upsert-materialize": (
@@ -230,6 +231,43 @@ SHOWN_BY = {
 
 ONE_VALUE = {"table.sql-dialect"}
 """Options whose other values are refused."""
+
+
+NAMED = {
+    "INSERT INTO s SELECT k, COUNT(*) FROM t GROUP BY k": [
+        ("Source: t[1]", "[1]:TableSourceScan("),
+        ("Calc[2]", "[2]:Calc(select=[k])"),
+        ("GroupAggregate[4]", "[4]:GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS EXPR$1])"),
+        ("Calc[5]", "[5]:Calc("),
+        ("ConstraintEnforcer[6]", "[6]:ConstraintEnforcer(NotNullEnforcer(fields=[k]))"),
+        ("Sink: s[6]", "[6]:Sink(table=[default_catalog.default_database.s], fields=[k, "),
+    ],
+    "INSERT INTO s VALUES (1, 2)": [
+        ("Source: Values[7]", "[7]:Values("),
+        ("Calc[8]", "[8]:C"),
+        ("Sink: s[9]", "[9]:S"),
+    ],
+}
+"""The first statements of a session: an exchange takes a number, and the checks of a sink have its number."""
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_operators_are_named_by_kind_and_number(is_short: bool) -> None:
+    _, t_env = environment(**{"table.exec.simplify-operator-name-enabled": str(is_short).lower()})
+    t_env.execute_sql("CREATE TABLE t (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1')")
+    t_env.execute_sql("CREATE TABLE s (k INT PRIMARY KEY NOT ENFORCED, n BIGINT) WITH ('connector' = 'blackhole')")
+    for statement, named in NAMED.items():
+        plan = t_env.explain_sql(statement, ExplainDetail.JSON_EXECUTION_PLAN).partition("Physical Execution Plan ==")[
+            2
+        ]
+        nodes = json.loads(plan)["nodes"]
+        for node, (name, description) in zip(nodes, named, strict=True):
+            if is_short:
+                assert node["type"] == name
+                assert node["contents"].startswith(description)
+            else:
+                assert node["type"].removeprefix("Source: ").removeprefix("Sink: ") == node["contents"]
+                assert node["contents"].startswith(description.partition(":")[2])
 
 
 def test_groups_that_expire_start_anew() -> None:

@@ -118,6 +118,12 @@ class ExpiringTable:
         for entry, value in zip(entries, values, strict=True):
             self.put(entry, value)
 
+    def append(self, entry: object, elements: list[Cell]) -> None:
+        """Add to the list of an entry and restart its time to live."""
+        self.values.append(entry, elements)
+        self.times.put(entry, self.now_ms())
+        self._rounds.after_write()
+
     def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""
         self.values.remove(entry)

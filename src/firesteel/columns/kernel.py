@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.evaluation_context import CallAll, no_async_calls
 from firesteel.common.idle_timer import InputTime
 
@@ -40,6 +41,9 @@ class StateTable(Protocol):
 
     def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries."""
+
+    def append(self, entry: object, elements: list[Cell]) -> None:
+        """Add to the list of an entry, and keep this one if there is none; a version has what was added."""
 
     def remove(self, entry: object) -> None:
         """Remove an entry if it exists."""

@@ -341,10 +341,12 @@ class ColumnOperator(OperatorDescriptor):
     Attributes:
         factory: Creates its kernel (`firesteel.columns.kernel.KernelFactory`).
         inputs: Number of inputs, 1 or 2.
+        description: What errors call it, instead of its name.
     """
 
     factory: KernelFactory
     inputs: int = 1
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,20 @@ class ColumnRunner(Operator):
     Args:
         factory: Creates the kernel.
         inputs: Number of inputs of the kernel.
+        description: What errors call it.
     """
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, factory: KernelFactory, inputs: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        factory: KernelFactory,
+        inputs: int,
+        description: str | None = None,
+    ) -> None:
         super().__init__(name, task, output)
+        self.description = description
         self._kernel = factory.make()
         self.carries_state = self._kernel.carries_state
         self._open_inputs = inputs

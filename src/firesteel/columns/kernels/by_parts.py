@@ -93,6 +93,9 @@ class _Table:
     def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         self.data.update(zip(entries, values, strict=True))
 
+    def append(self, entry: object, elements: list[Cell]) -> None:
+        self.data.setdefault(entry, []).extend(elements)
+
     def remove(self, entry: object) -> None:
         self.data.pop(entry, None)
 

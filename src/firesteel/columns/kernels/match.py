@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,10 @@ class MatchFactory:
 class Match(TimedKernel):
     """Keeps the rows from which a match may still start, and searches them when the watermark advances.
 
-    State: the rows after the watermark; `rows` holds, in order, the rows at which matches may start. A search that
-    waits for further rows is kept beside the state, and made anew after a restore.
+    State: the rows after the watermark; `rows` holds the rows of each partition in order, and `starts` the place of the
+    first one at which a match may still start, if it is not 0. The rows before that go when they are half of them, as
+    the others are written again then; rows that are added are written alone. A search that waits for further rows is
+    kept beside the state, and made anew after a restore.
     """
 
     def __init__(self, plan: MatchFactory) -> None:
@@ -68,11 +71,12 @@ class Match(TimedKernel):
         self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
         self._waiting, self._rows = WaitingRows(plan.partition, context), context.table("rows")
+        self._starts = context.table("starts")
         self._take_over_rows()
         self._searches: dict[Row, Search] = {}
         self._ends = DueKeys()
         for key, rows in self._rows.data.items():
-            self._await_end(key, rows[0][0])
+            self._await_end(key, rows[self._starts.data.get(key) or 0][0])
         self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
         self._remembers = plan.within is None and all(is_about_row(rex, name) for name, rex in plan.define)
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
@@ -96,17 +100,12 @@ class Match(TimedKernel):
             return
         now = self.context.now_ms()
         for key, row in zip(self._keys(batch), rows_of(batch), strict=True):
-            self._append(key, [(now, row)])
+            self._rows.append(key, [(now, row)])
             self._search(key, now)
         self._output.flush()
 
     def _keys(self, rows: ColumnBatch) -> list[Row]:
         return keys_of(rows, self._plan.partition, self.context.max_parallelism)
-
-    def _append(self, key: Row, entries: list[Cell]) -> None:
-        rows = self._rows.data.get(key) or []
-        rows += entries
-        self._rows.put(key, rows)
 
     def watermark(self, timestamp: int) -> int:
         """Search for matches in the rows up to the watermark."""
@@ -115,7 +114,7 @@ class Match(TimedKernel):
             return timestamp
         found = self._take_due(timestamp)
         for key, entries in found.items():
-            self._append(key, entries)
+            self._rows.append(key, entries)
             self._search(key, timestamp)
         for key in self._ends.take(timestamp):
             if key not in found:
@@ -146,10 +145,11 @@ class Match(TimedKernel):
 
         As in Flink, a match waits while one that starts earlier may still come; the end of the input decides nothing.
         """
-        rows = self._rows.data.get(key)
-        if not rows:
+        stored = self._rows.data.get(key)
+        if not stored:
             return
-        plan, start, search = self._plan, 0, self._searches.pop(key, None)
+        rows: Sequence[Cell] = stored if isinstance(stored, list) else stored.view()  # of a long list on disk
+        plan, start, search = self._plan, self._starts.data.get(key) or 0, self._searches.pop(key, None)
         dead_ends = DeadEnds() if self._remembers else None
         while start < len(rows):
             search = search or Search(self._steps, self.take, self.groups, plan.within, start, dead_ends)
@@ -164,16 +164,26 @@ class Match(TimedKernel):
             partition = tuple(rows[start][1][i] for i in plan.partition)
             self._output.extend([(*partition, *(measure.value(found) for measure in self._measures))])
             start = self._next_start(found, start)
-        if search is not None:
-            search.begins_at_first(start)
-            if not self._looks_ahead:
-                self._searches[key] = search
-        if start >= len(rows):
+        if start < len(rows):
+            self._await_end(key, rows[start][0])
+        removed = self._remove_before(start, key, rows)
+        if search is not None and not self._looks_ahead:
+            search.remove_rows(removed)
+            self._searches[key] = search
+
+    def _remove_before(self, start: int, key: Row, rows: Sequence[Cell]) -> int:
+        """Remove the rows before a place, if they are enough, and return how many have been removed."""
+        if start == len(rows):
             self._rows.remove(key)
-            return
-        if start:
+        elif 2 * start >= len(rows):
             self._rows.put(key, rows[start:])
-        self._await_end(key, rows[start][0])
+        elif start != (self._starts.data.get(key) or 0):
+            self._starts.put(key, start)
+            return 0
+        else:
+            return 0
+        self._starts.remove(key)
+        return start
 
     def _await_end(self, key: Row, start: int) -> None:
         """Search again when no row can belong to a match that starts at a time any more."""

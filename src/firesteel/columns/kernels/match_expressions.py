@@ -36,7 +36,7 @@ class Matched:
     """
 
     def __init__(self, start: int, groups: Mapping[str, Sequence[str]]) -> None:
-        self.rows: list[Cell] = []
+        self.rows: Sequence[Cell] = []
         self.start = start
         self.labels: list[str] = []
         self._groups = groups

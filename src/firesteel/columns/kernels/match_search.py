@@ -89,13 +89,13 @@ class Search:
         self.dead_ends = dead_ends
         self.waits = False
 
-    def begins_at_first(self, removed: int) -> None:
-        """Let the match start at the first row, as all before it have been removed."""
-        self._matched.start = 0
+    def remove_rows(self, removed: int) -> None:
+        """Forget the first rows, which are before the start."""
+        self._matched.start -= removed
         if self.dead_ends is not None:
             self.dead_ends.remove_rows(removed)
 
-    def run(self, rows: list[Cell], now: int) -> Matched | None:
+    def run(self, rows: Sequence[Cell], now: int) -> Matched | None:
         """Return the match, or None; if the search waits for more rows it is to be run again when they have come.
 
         The points to go on from are a stack and no calls, as a match may have any number of rows.

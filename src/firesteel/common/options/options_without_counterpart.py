@@ -180,7 +180,7 @@ _PLANNER = (
         "table.exec.async-state.enabled table.exec.async-table.* table.exec.disabled-operators "
         "table.exec.local-hash-agg.* table.exec.operator-fusion-codegen.enabled table.exec.range-sort.enabled "
         "table.exec.rank.topn-cache-size "
-        "table.exec.simplify-operator-name-enabled table.exec.sink.upsert-materialize-strategy.* "
+        "table.exec.sink.upsert-materialize-strategy.* "
         "table.exec.unbounded-over.version table.exec.window-agg.buffer-size-limit table.generated-code.max-length "
         "table.optimizer.* table.resources.download-dir",
     ),

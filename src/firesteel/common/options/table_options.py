@@ -46,6 +46,12 @@ TABLE_CDC_DUPLICATES = Option(
     "false",
     "Changes of a source may come again after a failure: they are compared with the last row of their primary key",
 )
+TABLE_SHORT_NAMES = Option(
+    "table.exec.simplify-operator-name-enabled",
+    boolean,
+    "true",
+    "Operators of queries are named by kind and number, such as `Calc[3]`; `false` names them by their descriptions",
+)
 TABLE_UPSERT_MATERIALIZE = Option(
     "table.exec.sink.upsert-materialize",
     choice("AUTO", "FORCE", "NONE"),

@@ -145,7 +145,7 @@ def _cep(d: descriptors.CepOperator, name: str, task: TaskInfo, output: Output) 
 def _columns(d: descriptors.ColumnOperator, name: str, task: TaskInfo, output: Output) -> Operator:
     from firesteel.operators.column_runner import ColumnRunner  # needs pyarrow, which only tables do
 
-    return ColumnRunner(name, task, output, d.factory, d.inputs)
+    return ColumnRunner(name, task, output, d.factory, d.inputs, d.description)
 
 
 def _rows_to_columns(d: descriptors.RowsToColumnsOperator, name: str, task: TaskInfo, output: Output) -> Operator:

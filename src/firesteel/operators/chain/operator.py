@@ -197,6 +197,7 @@ class Operator:
     Attributes:
         copies_state: Whether every subtask holds some state in full (broadcast state).
         passes_on: Whether its results are input elements, unchanged.
+        description: What errors call it, if not its name.
         takes_immutable: Whether its input elements are immutable by their declared type.
         carries_state: Whether a non-empty snapshot must be restored when another job starts from it. Snapshots with
         only data of this run, such as watermarks, need not be.
@@ -212,6 +213,7 @@ class Operator:
         self.task = task
         self.output = output
         self.watermark = MIN_TIMESTAMP
+        self.description: str | None = None
         self.user_location: str | None = None
         self.operator_id = name
 

@@ -40,6 +40,7 @@ class FailedOperator(Protocol):
     """The operator whose user code failed, as errors describe it."""
 
     name: str
+    description: str | None
     user_location: str | None
 
     @property
@@ -74,7 +75,7 @@ class UserFunctionError(FiresteelError):
                 "is_recoverable": not is_closed,
                 "vertex_id": task.vertex_id,
                 "vertex_name": task.vertex_name,
-                "operator_name": operator.name,
+                "operator_name": operator.description or operator.name,
                 "subtask_index": task.subtask_index,
                 "parallelism": task.parallelism,
                 "in_hand": in_hand(error),

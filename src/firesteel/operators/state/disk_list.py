@@ -22,6 +22,9 @@ CHUNK_ELEMENTS = 1000
 """Number of elements of a chunk; shorter lists are kept as values."""
 
 
+_READ_CHUNKS = 8
+"""Number of chunks that a reader keeps: a pattern of rows reads at several places of a list in turn."""
+
 _Slice: TypeAlias = "slice[int | None, int | None, int | None]"
 
 
@@ -159,7 +162,7 @@ class DiskListView(Sequence[Stored]):
     def __init__(self, chunks: ListChunks, number: int, written: int, last: list[Stored]) -> None:
         self.number = number
         self._chunks, self._written, self._last = chunks, written, last
-        self._read: tuple[int, list[Stored]] = (-1, [])
+        self._read: dict[int, list[Stored]] = {}
         chunks.views.add(self)
 
     def __reduce__(self) -> tuple[type, tuple[list[Stored]]]:
@@ -174,9 +177,11 @@ class DiskListView(Sequence[Stored]):
     def _chunk(self, number: int) -> list[Stored]:
         if number == self._written:
             return self._last
-        if self._read[0] != number:
-            self._read = number, self._chunks.read(self.number, number)
-        return self._read[1]
+        found = self._read.pop(number, None) or self._chunks.read(self.number, number)
+        if len(self._read) == _READ_CHUNKS:
+            del self._read[next(iter(self._read))]
+        self._read[number] = found  # the last one to be dropped
+        return found
 
     def __iter__(self) -> Iterator[Stored]:
         return self._from(0)

@@ -10,6 +10,7 @@ from firesteel.connectors.table_connector import INSERT_ONLY, Batches, ResolvedT
 from firesteel.connectors.table_options import parallelism_option
 from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.translate.operator_names import transformations_up_to
 
 if TYPE_CHECKING:
     from firesteel.datastream.streams.stream_base import DataStreamSink
@@ -80,9 +81,5 @@ def _by_primary_key(
 
 def _set(last: Transformation, before: Transformation | None, parallelism: int) -> None:
     """Set the parallelism of a transformation and its inputs up to another one."""
-    waiting = [last]
-    while waiting:
-        transformation = waiting.pop()
-        if transformation is not before:
-            transformation.parallelism, transformation.parallelism_configured = parallelism, True
-            waiting += transformation.inputs
+    for transformation in transformations_up_to(last, before):
+        transformation.parallelism, transformation.parallelism_configured = parallelism, True

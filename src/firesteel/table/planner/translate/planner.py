@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
@@ -20,6 +21,7 @@ from firesteel.common.options.table_options import (
     TABLE_MINI_BATCH_ENABLED,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
+    TABLE_SHORT_NAMES,
 )
 from firesteel.common.types import Row, RowKind
 from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
@@ -36,6 +38,7 @@ from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.late_rows import decide_lateness
 from firesteel.table.planner.traits.row_kinds import kinds_of
 from firesteel.table.planner.traits.validate import validate
+from firesteel.table.planner.translate.operator_names import OperatorNames
 from firesteel.table.planner.translate.sinks import add_sink, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
@@ -71,6 +74,7 @@ class Planner:
         self._config = config
         self._is_streaming = is_streaming
         self._context = ResolveContext(catalogs, is_streaming)
+        self._operator_numbers = count(1)
 
     def resolve(self, query: Query) -> Rel:
         """Resolve a query (of `firesteel.table.syntax.queries`) to its relational node.
@@ -228,7 +232,8 @@ class Planner:
         settings = QuerySettings(
             self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)
         )
-        return Translator(self._environment, self._is_streaming, settings, self._config, late)
+        names = OperatorNames(self._operator_numbers, self._config.get_configuration().get(TABLE_SHORT_NAMES))
+        return Translator(self._environment, self._is_streaming, settings, self._config, names, late)
 
 
 def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:

@@ -19,9 +19,11 @@ from firesteel.common.options.table_options import (
 )
 from firesteel.common.table_errors import TableException
 from firesteel.connectors.table_connector import Batches, ResolvedTable, TableSink
+from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
+from firesteel.table.planner.translate.operator_names import describe_named
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
 
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
 
-def with_lengths(translator: Translator, node: rel.Rel, stream: Batches, types: list[DataType]) -> Batches:
+def with_lengths(
+    translator: Translator, node: rel.Rel, stream: Batches, types: list[DataType], number: int | None = None
+) -> Batches:
     """Return a stream whose texts and bytes have the lengths of types, if an option says so.
 
     Args:
@@ -37,13 +41,14 @@ def with_lengths(translator: Translator, node: rel.Rel, stream: Batches, types: 
         node: The query.
         stream: Its rows.
         types: The types of the columns of the sink.
+        number: That of the sink.
     """
     enforcer = translator.option(TABLE_TYPE_LENGTH_ENFORCER)
     columns = () if enforcer == "IGNORE" else columns_with_length(node.row_type.names, types)
     if not columns:
         return stream
     label = f"ConstraintEnforcer(LengthEnforcer(fields=[{', '.join(name for _, name, _ in columns)}]))"
-    return translator.operator(node, LengthGuardFactory(columns, enforcer == "TRIM_PAD"), stream, None, label)
+    return translator.operator(node, LengthGuardFactory(columns, enforcer == "TRIM_PAD"), stream, None, label, number)
 
 
 def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink) -> DataStreamSink:
@@ -73,22 +78,26 @@ def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: 
     if missing := (sent if replaces else kinds) - accepted:
         raise TableException(unsupported_changes(f"Table sink '{name}'", missing, node))
     stream = translator.stream(node)
+    number = translator.names.number()
     if replaces and _is_materialized(node, key, translator.option(TABLE_UPSERT_MATERIALIZE)):
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
-        stream = translator.operator(node, factory, stream, key, "SinkMaterializer")
+        stream = translator.operator(node, factory, stream, key, "SinkMaterializer", number)
         before = UpdateBefore.KEPT
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
         if not column.type.is_nullable and field.data_type.is_nullable
     )
-    stream = with_lengths(translator, node, stream, [column.type for column in columns])
+    stream = with_lengths(translator, node, stream, [column.type for column in columns], number)
     if before is not UpdateBefore.KEPT or not_null:
         guard = SinkGuardFactory(not_null, translator.option(TABLE_NOT_NULL_ENFORCER) == "DROP", before)
         label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
-        stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore")
+        stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore", number)
     label = f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])"
-    return consume_with_parallelism(translator, sink, stream, table, kinds, label)
+    title, description = translator.names.named(number, label, table.path[-1])
+    written = consume_with_parallelism(translator, sink, stream, table, kinds, title)
+    describe_named(transformation_of(written), transformation_of(stream), title, description)
+    return written
 
 
 def _treatment(node: rel.Rel, key: tuple[int, ...]) -> UpdateBefore:

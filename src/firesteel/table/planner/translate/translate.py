@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from firesteel.columns.batch import Kind
@@ -24,6 +25,7 @@ from firesteel.table.planner.translate import translate_rows as rows
 from firesteel.table.planner.translate import translate_scans as scans
 from firesteel.table.planner.translate import translate_windows as windows
 from firesteel.table.planner.translate.batch_memory import bounded
+from firesteel.table.planner.translate.operator_names import OperatorNames
 from firesteel.table.table_config import TableConfig
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Translator:
         is_streaming: Whether results are changelogs.
         settings: The settings for expressions.
         config: The options of the table environment.
+        names: Names the operators.
         late: The nodes whose watermarks tell which rows are late, None: all.
     """
 
@@ -49,12 +52,14 @@ class Translator:
         is_streaming: bool,
         settings: QuerySettings,
         config: TableConfig,
+        names: OperatorNames,
         late: frozenset[Rel] | None = None,
     ) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
         self.settings = settings
         self.config = config
+        self.names = names
         self._late = late
         self._streams: dict[int, tuple[Rel, Batches]] = {}
 
@@ -92,13 +97,25 @@ class Translator:
         factory: KernelFactory,
         stream: Batches,
         keys: tuple[int, ...] | None = None,
-        name: str | None = None,
+        description: str | None = None,
+        number: int | None = None,
     ) -> Batches:
-        """Add a one-input operator: unpartitioned (`keys` None), by key columns, or in one subtask (no keys)."""
+        """Add a one-input operator: unpartitioned (`keys` None), by key columns, or in one subtask (no keys).
+
+        Args:
+            node: The node that it is of.
+            factory: Makes its kernel.
+            stream: Its input.
+            keys: The columns by which it is partitioned.
+            description: By default that of the node.
+            number: The number in its name, if another operator has the same.
+        """
         partitioned = stream if keys is None else self.by_columns(stream, keys)
         if not self.is_streaming:
             factory = bounded(factory, (keys or (),))
-        result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
+        result = self._add(
+            (description or describe(node), number), ColumnOperator(factory), partitioned, None, keys == ()
+        )
         if keys is None:  # Another parallelism would change the order of related changes in a changelog.
             result.set_parallelism(transformation_of(stream).parallelism)
         return result
@@ -110,33 +127,39 @@ class Translator:
         left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
         if not self.is_streaming:
             factory = bounded(factory, keys)
-        return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
+        return self._add((describe(node), None), ColumnOperator(factory, 2), left, right, keys[0] == ())
 
     def broadcast_join(
         self, node: Rel, factory: KernelFactory, streams: tuple[Batches, Batches], broadcast: int
     ) -> Batches:
         """Add an operator with two inputs, each of whose subtasks gets all rows of one and some of the other."""
         left, right = (
-            with_partitioner(stream, BROADCAST) if place == broadcast else stream
-            for place, stream in enumerate(streams)
+            self._exchanged(stream, BROADCAST) if place == broadcast else stream for place, stream in enumerate(streams)
         )
-        return self._add(node, ColumnOperator(factory, 2), left, right, False, None)
+        return self._add((describe(node), None), ColumnOperator(factory, 2), left, right, False)
 
     def by_columns(self, stream: Batches, keys: tuple[int, ...]) -> Batches:
         """Partition a stream by key columns; without keys all rows go to one subtask."""
         partitioner = Partitioner("HASH", keys) if keys else GLOBAL
+        return self._exchanged(stream, partitioner)
+
+    def _exchanged(self, stream: Batches, partitioner: Partitioner) -> Batches:
+        self.names.number()
         return with_partitioner(stream, partitioner)
 
     def _add(
         self,
-        node: Rel,
+        title: tuple[str, int | None],
         operator: ColumnOperator,
         stream: Batches,
         other: Batches | None,
         is_global: bool,
-        name: str | None,
     ) -> Batches:
-        transformation = add_operator(stream, name or describe(node), operator, None, kind=None, other=other)
+        description, number = title
+        name, description = self.names.named(self.names.number() if number is None else number, description)
+        operator = replace(operator, description=description)
+        transformation = add_operator(stream, name, operator, None, kind=None, other=other)
+        transformation.description = description
         result = stream_of(stream, transformation)
         if is_global:
             result.force_non_parallel()

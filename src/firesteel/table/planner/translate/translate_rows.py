@@ -69,7 +69,7 @@ def aggregate(translator: Translator, node: rel.Aggregate) -> Batches:
     rows = translator.stream(node.input)
     is_two_phase = not translator.is_streaming and translator.option(TABLE_AGG_PHASE) != "ONE_PHASE"
     if is_two_phase and mergeable_calls(factory) is not None:
-        partial = translator.operator(node, LocalGroupsFactory(factory), rows, name=f"Local{describe(node)}")
+        partial = translator.operator(node, LocalGroupsFactory(factory), rows, description=f"Local{describe(node)}")
         return translator.operator(node, MergedGroupsFactory(factory), partial, tuple(range(len(node.keys))))
     return translator.operator(node, factory, rows, node.keys)
 
@@ -148,7 +148,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
     )
     if translator.is_streaming:
         return translator.operator(node, plan, stream, node.partition)
-    first = translator.operator(node, LocalRanksFactory(plan), stream, name=f"Local{describe(node)}")
+    first = translator.operator(node, LocalRanksFactory(plan), stream, description=f"Local{describe(node)}")
     return translator.operator(node, BoundedRanksFactory(plan), first, node.partition)
 
 
@@ -161,7 +161,7 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
         if node.fetch is not None:
             # Before the exchange, each subtask keeps only those that may be among the first ones.
             first = LimitFactory(order, 0, node.offset + node.fetch)
-            stream = translator.operator(node, first, stream, name=f"Local{describe(node)}")
+            stream = translator.operator(node, first, stream, description=f"Local{describe(node)}")
         factory = LimitFactory(order, node.offset, node.fetch)
     elif sorts_all(node):
         factory = _first_rows(node)

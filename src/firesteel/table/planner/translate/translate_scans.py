@@ -10,11 +10,13 @@ from firesteel.columns.kernels.normalize import NormalizeFactory
 from firesteel.common.options.table_options import TABLE_CDC_DUPLICATES
 from firesteel.common.table_errors import TableException
 from firesteel.connectors.table_connector import Batches, ScanRequest
+from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rules.partition_pruning import partition_predicate
 from firesteel.table.planner.rules.split_watermarks import idle_timeout_ms, watermark_strategy
 from firesteel.table.planner.traits.row_kinds import ALL, normalizes
+from firesteel.table.planner.translate.operator_names import describe_named
 from firesteel.table.planner.translate.parallelism import scan_with_parallelism
 from firesteel.table.planner.translate.plan_parts import types_of
 from firesteel.table.planner.translate.values_source import values_stream
@@ -29,7 +31,9 @@ def table_scan(translator: Translator, node: rel.TableScan) -> Batches:
     columns = tuple(replace(node.table.physical_columns[i], type=kind) for i, kind in stored)
     watermarks = watermark_strategy(node, translator.settings, translator.config)
     request = ScanRequest(columns, node.metadata, partition_predicate(node), node.condition, watermarks=watermarks)
-    stream = node.source.stream(translator.environment, request, describe(node))
+    name, description = translator.names.named(translator.names.number(), describe(node), node.table.path[-1])
+    stream = node.source.stream(translator.environment, request, name)
+    describe_named(transformation_of(stream), None, name, description)
     stream = scan_with_parallelism(translator, node, stream)
     return _normalized(translator, node, stream, node.table.primary_key, ".".join(node.table.path))
 
@@ -61,7 +65,8 @@ def _normalized(
 
 def values(translator: Translator, node: rel.Values) -> Batches:
     """Emit the rows of VALUES."""
-    return values_stream(translator.environment, node, describe(node))
+    name, description = translator.names.named(translator.names.number(), describe(node))
+    return values_stream(translator.environment, node, name).set_description(description)
 
 
 def watermark(translator: Translator, node: rel.AssignWatermark) -> Batches:

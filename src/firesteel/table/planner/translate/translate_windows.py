@@ -66,7 +66,7 @@ def _sliced_windows(
     )
     if plan.window.kind == "SESSION":
         return _sessions(translator, node, rows, plan)
-    local = translator.operator(node, LocalWindowFactory(plan), rows, name=f"Local{describe(node)}")
+    local = translator.operator(node, LocalWindowFactory(plan), rows, description=f"Local{describe(node)}")
     return translator.operator(node, SlicedWindowFactory(plan), local, tuple(range(len(plan.keys))))
 
 
