@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, SupportsIndex
 
 from firesteel.common.compiled_source import function_of
 from firesteel.common.time import Instant
@@ -181,11 +181,11 @@ def _coerce_string(value: object) -> object:
     raise TypeMismatchError("STRING (str)", value)
 
 
-def _index_of(value: Any, expected: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeMismatchError(expected, value) from None
+def _index_of(value: object, expected: str) -> int:
+    if isinstance(value, SupportsIndex):
+        with contextlib.suppress(TypeError):  # an array of numpy
+            return operator.index(value)
+    raise TypeMismatchError(expected, value)
 
 
 def _coerce_boolean(value: object) -> object:
@@ -227,7 +227,7 @@ def _coerce_char(value: object) -> object:
     raise TypeMismatchError("CHAR (str of length 1)", value)
 
 
-def _coerce_big_int(value: Any) -> object:
+def _coerce_big_int(value: object) -> object:
     return value if value is None or value.__class__ is int else _index_of(value, "BIG_INT (int)")
 
 

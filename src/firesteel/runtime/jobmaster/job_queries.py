@@ -150,10 +150,14 @@ class JobQueries:
     async def hold(self) -> None:
         """Take a checkpoint, after which no query processes anything until it is stopped.
 
+        Another one comes first, during which the queries go on: they stand still only until what has changed since
+        then is stored.
+
         Raises:
-            Exception: it could not be taken.
+            Exception: one of them could not be taken.
         """
-        await self._any("checkpoints").trigger_checkpoint(full=False, after=AfterSavepoint.HOLD)
+        for after in (AfterSavepoint.GO_ON, AfterSavepoint.HOLD):
+            await self._any("checkpoints").trigger_checkpoint(full=False, after=after)
 
     def _any(self, what: str) -> QueryRun:
         """Return one of the queries, which take checkpoints and savepoints together.
