@@ -64,7 +64,7 @@ async def test_a_running_job_gets_the_parallelism_that_is_required(cluster: Clus
     first = cluster.query
     await require(cluster, job_id, a, b)
     assert await parallelism(cluster, job_id) == [a, b]
-    assert (first.is_stopped, first.checkpoints) == (True, 2), "it goes on from a checkpoint, which another one made small"
+    assert (first.is_stopped, first.checkpoints) == (True, 2), "it goes on from the second checkpoint"
     assert (cluster.query.descriptor.slots, cluster.query.descriptor.attempt) == (max(a, b), 1)
     details = await cluster.gateway.request_job_details(job_id)
     assert (details.status, details.restarts) == (JobStatus.RUNNING, 0)
