@@ -189,3 +189,13 @@ def test_an_equation_with_an_aggregate_needs_one_join(environments):
     text = environments["batch"].sql_query(query).explain()
     plan = text[text.index("== Optimized Physical Plan ==") : text.index("== Optimized Execution Plan ==")]
     assert plan.count("Join(") == 1, plan
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_a_correlated_not_in_compares_keys_and_not_all_pairs(environments, mode):
+    """A random condition is the exception: at several places it would have several values."""
+    query = "SELECT a FROM t WHERE b NOT IN (SELECT d FROM u WHERE c = a{})"
+    plan = environments[mode].explain_sql(query.format("")).partition("== Optimized Execution Plan ==")[2]
+    assert "IS NOT FALSE" not in plan
+    assert plan.count("LeftAntiJoin") == 3
+    assert "IS NOT FALSE" in environments[mode].explain_sql(query.format(" AND RAND() > 0.5"))

@@ -1,4 +1,4 @@
-"""Walks over the expressions of a plan: the values of queries around a subquery. Calcite: `RelOptUtil`."""
+"""Walks over the expressions of a plan, above all the values of queries around a subquery. Calcite: `RelOptUtil`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard, get_args
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex, SubqueryValue, UserCall
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import transform
+from firesteel.table.planner.rel.rex_tools import is_repeatable, transform
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -35,6 +35,23 @@ def is_correlated(value: object, level: int) -> bool:
 def has_outer_values(node: object) -> bool:
     """Return whether a plan refers to any query around it."""
     return next(_outer_refs(node, set()), None) is not None
+
+
+def is_repeatable_plan(node: Rel) -> bool:
+    """Return whether a plan may be computed at several places, and has the same rows at each."""
+    return all(map(is_repeatable, _expressions(node, set())))
+
+
+def _expressions(value: object, known: set[int]) -> Iterator[Rex]:
+    if isinstance(value, _REX):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _expressions(part, known)
+    elif _is_part_of_plan(value) and id(value) not in known:
+        known.add(id(value))
+        for field in dataclasses.fields(value):
+            yield from _expressions(getattr(value, field.name), known)
 
 
 def query_of(value: SubqueryValue) -> Rel:

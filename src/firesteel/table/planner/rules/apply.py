@@ -11,7 +11,7 @@ from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.joins import make_join
-from firesteel.table.planner.rel.outer_refs import is_correlated, outer_values
+from firesteel.table.planner.rel.outer_refs import is_correlated, is_repeatable_plan, outer_values
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import (
@@ -130,10 +130,33 @@ def _joined(apply: Apply, inner: Rel, conditions: list[Rex], is_streaming: bool)
     width = len(apply.outer.row_type)
     equal = [call("=", a, shift(b, width)) for a, b in zip(apply.operands, columns, strict=False)]
     null_aware = apply.kind == "ANTI" and bool(equal)
+    if null_aware and conditions and len(equal) == 1 and is_repeatable(apply.operands[0]) and is_repeatable_plan(inner):
+        return _not_in(apply.outer, inner, apply.operands[0], conditions, is_streaming)
     if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
         equal, null_aware = [may_be_true(equal)], False
     parts = conjunction([*equal, *conditions])
     return make_join(apply.outer, inner, apply.kind, parts, is_streaming, null_aware)
+
+
+def _not_in(outer: Rel, inner: Rel, value: Rex, conditions: list[Rex], is_streaming: bool) -> Rel:
+    """Return the outer rows whose value is not the first column of a row for which conditions hold, nor maybe.
+
+    Each reason not to be there is a join of its own: an equal value, a NULL among the rows, and any row if the value is
+    NULL. As one condition they are no equation, and a join would look at all pairs that the conditions allow.
+    """
+    width = len(outer.row_type)
+    column = refs(inner.row_type)[0]
+    joined = make_join(
+        outer, inner, "ANTI", conjunction([call("=", value, shift(column, width)), *conditions]), is_streaming
+    )
+    if column.type.is_nullable:
+        nulls = rel.Filter(inner, call("IS NULL", column))
+        joined = make_join(joined, nulls, "ANTI", conjunction(conditions), is_streaming)
+    if value.type.is_nullable:
+        marked = extended(inner, [_TRUE], "$row")
+        is_null = call("=", call("IS NULL", value), shift(refs(marked.row_type)[-1], width))
+        joined = make_join(joined, marked, "ANTI", conjunction([is_null, *conditions]), is_streaming)
+    return joined
 
 
 def _over_domain(apply: Apply, is_streaming: bool) -> Rel:
