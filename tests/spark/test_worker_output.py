@@ -38,7 +38,7 @@ class Task:
 
 
 class Operator:
-    name, user_location, task = "Map", None, Task()
+    name, description, user_location, task = "Map", None, None, Task()
 
 
 @pytest.fixture

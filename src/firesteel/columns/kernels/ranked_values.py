@@ -204,6 +204,7 @@ class VectorRanked(VectorCall):
                 self._accumulator.add(found.setdefault(key, self._accumulator.new()), value)
             all_numbers.append(numbers)
         self._rows.drop(np.concatenate(all_numbers))
+        self.flush(None)  # for the last time, as the groups go by rows from here
         return found
 
     def new(self) -> State:
