@@ -8,7 +8,6 @@ refers to an unfinished file of a killed process.
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import io
 import os
@@ -238,8 +237,8 @@ def read_state_file(path: AnyPath, seal: StateSeal = UNSEALED, meant: int | None
         ...     list(read_state_file(Path(directory) / "7-1.full"))
         [b'state', b'timers']
     """
-    file, is_sealed = _open_checked(path, meant)
-    with file:
+    is_sealed = check_state_file(path, meant)
+    with _open(path) as file:
         file.seek(_HEADER.size)
         if is_sealed:
             yield from _sealed_frames(path, file, seal)
@@ -296,23 +295,13 @@ def check_state_file(path: AnyPath, meant: int | None = None) -> bool:
         StateFileError: the file is missing or damaged, is not the one that is meant, or another version of firesteel
             wrote it.
     """
-    file, is_sealed = _open_checked(path, meant)
-    file.close()
-    return is_sealed
-
-
-def _open_checked(path: AnyPath, meant: int | None) -> tuple[IO[bytes], bool]:
-    """Return a file and whether it is sealed, see `check_state_file`. Opening a remote file fetches it."""
-    with contextlib.ExitStack() as closing:
-        try:
-            file = closing.enter_context(_open(path))
-            is_sealed = _check(path, file, meant)
-        except FileNotFoundError:
-            raise StateFileError(path, "is missing") from None
-        except OSError as error:
-            raise StateFileError(path, f"can't be read: {error.strerror or error}") from error
-        closing.pop_all()
-        return file, is_sealed
+    try:
+        with _open(path) as file:
+            return _check(path, file, meant)
+    except FileNotFoundError:
+        raise StateFileError(path, "is missing") from None
+    except OSError as error:
+        raise StateFileError(path, f"can't be read: {error.strerror or error}") from error
 
 
 def _check(path: AnyPath, file: IO[bytes], meant: int | None) -> bool:
