@@ -438,10 +438,10 @@ def _tuple_coercer(type_info: Any) -> Coercer:
 
 def _row_coercer(type_info: Any) -> Coercer:
     fields, names = type_info.get_field_types(), tuple(type_info.get_field_names())
-    convert_all = _slow_fields(fields, list(names), "ROW (Row)")
+    known, convert_all = frozenset(names), _slow_fields(fields, list(names), "ROW (Row)")
 
     def check_names(found: Iterable[object], whole: object) -> None:
-        if not set(names).issuperset(found):
+        if not known.issuperset(found):
             raise TypeMismatchError(f"ROW (Row) with fields {', '.join(names)}", whole)
 
     def slow(value: object) -> Any:

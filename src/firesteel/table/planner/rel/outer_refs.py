@@ -43,7 +43,8 @@ def is_repeatable_plan(node: Rel) -> bool:
 
 
 def _expressions(value: object, known: set[int]) -> Iterator[Rex]:
-    if isinstance(value, _REX):
+    """Yield the expressions in the nodes of a plan that are not known yet, without those in other expressions."""
+    if isinstance(value, (*_REX, SubqueryValue)):
         yield value
     elif isinstance(value, tuple):
         for part in value:
@@ -74,20 +75,13 @@ def with_outer_values(node: Rel, change: Callable[[OuterRef], Rex | None]) -> Re
 
 
 def _outer_refs(value: object, known: set[int]) -> Iterator[OuterRef]:
-    if isinstance(value, OuterRef):
-        yield value
-    elif isinstance(value, Call | UserCall | SubqueryValue):
-        for operand in value.operands:
-            yield from _outer_refs(operand, known)
-        if isinstance(value, SubqueryValue):  # what it reads of the rows around are its operands
-            yield from (ref for ref in _outer_refs(value.query, known) if ref.level != value.level)
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _outer_refs(part, known)
-    elif _is_part_of_plan(value) and id(value) not in known:
-        known.add(id(value))
-        for field in dataclasses.fields(value):
-            yield from _outer_refs(getattr(value, field.name), known)
+    for rex in _expressions(value, known):
+        if isinstance(rex, OuterRef):
+            yield rex
+        elif isinstance(rex, Call | UserCall | SubqueryValue):
+            yield from _outer_refs(rex.operands, known)
+        if isinstance(rex, SubqueryValue):  # what it reads of the rows around are its operands
+            yield from (ref for ref in _outer_refs(rex.query, known) if ref.level != rex.level)
 
 
 def _changed(value: object, change: Callable[[Rex], Rex | None], memo: dict[int, object]) -> object:
