@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,27 @@ def test_log_has_what_was_committed_and_not_what_was_aborted(broker: Broker) -> 
     assert log.read() == [b"committed"]
     producer.commit_transaction()
     assert log.read() == [b"committed", b"open"]
+
+
+def test_log_that_is_read_while_many_write_has_all(broker: Broker) -> None:
+    from confluent_kafka import Producer
+
+    topic, writers, transactions = broker.topic(), 8, 100
+
+    def write(number: int) -> None:
+        producer = Producer({**broker.client, "transactional.id": f"{topic}-{number}"})
+        producer.init_transactions(10)
+        for _ in range(transactions):
+            producer.begin_transaction()
+            producer.produce(topic, "a")
+            producer.produce(topic, "b")
+            producer.commit_transaction(10)
+
+    log = CommittedLog(broker.servers, topic, 0)
+    with ThreadPoolExecutor(writers) as pool:
+        written = [pool.submit(write, number) for number in range(writers)]
+        while not all(one.done() for one in written):
+            log.read()
+    for one in written:
+        one.result()
+    assert len(log.read()) == 2 * writers * transactions
