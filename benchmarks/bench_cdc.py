@@ -191,9 +191,8 @@ def log(database: Database, rows: int, transaction: int) -> Took:
             break
         keys |= {one.split_id for one in splits}
     (split,) = splits
-    for start in range(0, rows, transaction):
-        where = f"id BETWEEN {start + 1} AND {start + transaction}"
-        database.execute(f"UPDATE orders SET amount = amount + 1 WHERE {where}")
+    of_transactions = (f"id BETWEEN {start + 1} AND {start + transaction}" for start in range(0, rows, transaction))
+    database.execute(*(f"UPDATE orders SET amount = amount + 1 WHERE {ids}" for ids in of_transactions))
     (end,), _ = enumerator.discover(1, Known(set(), {split.split_id: split}, is_first=False))
 
     def ranges() -> int:
