@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from firesteel.coordinator.backlog import Backlog
 from firesteel.functions.connector_base import Source
 from firesteel.functions.source_reading import ReadingHints
 from firesteel.functions.splits import WITHOUT_SPLITS, Known, Split, SplitRange
+
+logger = logging.getLogger(__name__)
 
 
 class KnownKeys:
@@ -106,6 +109,14 @@ class SourceSplits:
         self._parallelism = parallelism
         self._has_watermarks = has_watermarks
         self._adopt(SourceState(parallelism))
+
+    def close(self) -> None:
+        """Close the enumerators; an error is logged, as the run is over."""
+        for enumerator in self._enumerators:
+            try:
+                enumerator.close()
+            except Exception as error:
+                logger.warning("an enumerator could not be closed: %s: %s", type(error).__name__, error)
 
     def _adopt(self, state: SourceState) -> None:
         """Start from a state; splits are discovered at once, and readers are told about all of them again."""

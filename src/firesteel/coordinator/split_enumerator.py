@@ -150,6 +150,11 @@ class SplitEnumerator:
         self._clock = InputClock()
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
 
+    def close(self) -> None:
+        """Close the enumerators of all sources."""
+        for source in self._sources.values():
+            source.splits.close()
+
     @property
     def has_ended(self) -> bool:
         """Whether the last plan read all remaining input."""

@@ -66,6 +66,9 @@ class SourceEnumerator:
         """Return the splits that BATCH mode reads: unless this is overridden, those that exist now."""
         return self.discover(parallelism, Known())[0]
 
+    def close(self) -> None:
+        """Release resources; called at the end of each run of the job, also after a failure."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceReaderContext:

@@ -63,6 +63,7 @@ class BatchRun(Run):
         self._remote: RemotePath | None = None
         self._output: BatchOutput | None = None
         self._decided: list[Committable] | None = None
+        self._enumerator: SplitEnumerator | None = None
         self._input: BatchPlan | None = None
 
     def _prepare(self) -> None:
@@ -72,7 +73,12 @@ class BatchRun(Run):
         self._decided = self._output.decided()
         if self._decided is None:
             with self._asking():
-                self._input = SplitEnumerator(self._query.job_graph, self._options).plan_all()
+                self._enumerator = SplitEnumerator(self._query.job_graph, self._options)
+                self._input = self._enumerator.plan_all()
+
+    def _leave(self, has_failed: bool) -> None:
+        if self._enumerator is not None:
+            self._enumerator.close()
 
     def _execute(self) -> None:
         assert self._output is not None

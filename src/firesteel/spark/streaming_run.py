@@ -130,6 +130,7 @@ class StreamingRun(Run):
 
     def _leave(self, has_failed: bool) -> None:
         self._checkpoints.end(has_failed)
+        self._enumerator.close()
 
     def _checkpoint_taken(self, stats: CheckpointStats) -> None:
         self._tell(self._listener.checkpoint_completed, stats)

@@ -149,7 +149,8 @@ def run_local(
         if batches is None and (endless := SplitEnumerator(job_graph, job_graph.configuration).endless):
             raise TranslationError(f"source {endless[0]!r} is unbounded: a local run needs bounded sources, or batches")
         if job_graph.job_type == "BATCH":
-            job.run_batch(SplitEnumerator(job_graph, job_graph.configuration).plan_all())
+            with closing(SplitEnumerator(job_graph, job_graph.configuration)) as enumerator:
+                job.run_batch(enumerator.plan_all())
             return job.result
         job.recover()
         while not job.has_ended and (batches is None or job.result.batches < batches):
@@ -359,9 +360,11 @@ class _LocalJob:
         self.result.collected.setdefault(collect_id, []).extend(elements)
 
     def close(self) -> None:
-        """Close all tasks and committers."""
+        """Close all tasks, enumerators and committers."""
         for tasks in self._slots.values():
             tasks.close()
+        for region in self._regions:
+            region.enumerator.close()
         self._committers.close()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
@@ -18,12 +18,6 @@ logger = logging.getLogger(__name__)
 
 _MOST_THREADS = 16
 _KNOWN_TOPICS: set[str] = set()
-
-
-@lru_cache(maxsize=16)
-def _admin(properties: tuple[tuple[str, str], ...]) -> KafkaAdmin:
-    """Return a client that stays connected between checkpoints."""
-    return KafkaAdmin(dict(properties))
 
 
 @dataclass(frozen=True)
@@ -48,9 +42,18 @@ class KafkaOffsetsCommitter(Committer):
                 partition = KafkaTopicPartition(topic, int(number))
                 offsets[partition] = max(offset, offsets.get(partition, 0))
         try:
-            _admin(tuple(sorted(self.properties.items()))).commit(self.properties["group.id"], offsets)
+            self._admin.commit(self.properties["group.id"], offsets)
         except KafkaError as error:
             logger.warning("could not commit the offsets of the last checkpoint: %s", error)
+
+    @cached_property
+    def _admin(self) -> KafkaAdmin:
+        """The client, which stays connected between checkpoints."""
+        return KafkaAdmin(self.properties)
+
+    def close(self) -> None:
+        """Close the client, which has threads and connections."""
+        vars(self).pop("_admin", None)
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class KafkaCommitter(Committer):
         topics = {topic for request in requests for topic in request.committable.topics}
         unknown = topics - _KNOWN_TOPICS
         if unknown:
-            admin = _admin(tuple(sorted(self.properties.items())))
+            admin = KafkaAdmin(self.properties)
             for topic in sorted(unknown):
                 admin.require_topic(topic)
             _KNOWN_TOPICS.update(unknown)

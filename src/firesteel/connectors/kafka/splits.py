@@ -55,6 +55,10 @@ class KafkaEnumerator(SourceEnumerator):
             self._connected = KafkaAdmin(self._settings.properties)
         return self._connected
 
+    def close(self) -> None:
+        """Close the client, which has threads and connections."""
+        self._connected = None
+
     def discover(self, parallelism: int, known: Known) -> Discovered:
         """Return the partitions that are new or may have grown, and the finished ones.
 

@@ -25,6 +25,18 @@ _STEP_S = 0.2
 _logger = logging.getLogger(__name__)
 
 
+class _FirstFailure:
+    """Stores the first delivery error of a client. It does not refer to the client, which ends with its last owner."""
+
+    def __init__(self) -> None:
+        self.found: tuple[Any, str] | None = None
+
+    def __call__(self, error: object, message: Any) -> None:
+        """Store an error; passed to librdkafka as `on_delivery`."""
+        if error is not None and self.found is None:
+            self.found = (error, message.topic())
+
+
 class RecordProducer:
     """Produces records and stores the first delivery error.
 
@@ -41,18 +53,14 @@ class RecordProducer:
     def __init__(self, properties: Mapping[str, str], **settings: object) -> None:
         library = kafka_library()
         self.timeout_s = int(properties.get("delivery.timeout.ms", _DELIVERY_TIMEOUT_MS)) / 1000
-        self._failed: tuple[Any, Any] | None = None
+        self._failure = _FirstFailure()
         self.errors = LastError(properties["bootstrap.servers"])
         own = {
             "error_cb": self.errors,
             "delivery.report.only.error": True,
-            "on_delivery": self._not_delivered,
+            "on_delivery": self._failure,
         }
         self.client = library.Producer({**QUIET, **producer_settings(properties), **settings, **own})
-
-    def _not_delivered(self, error: object, message: Any) -> None:
-        if error is not None and self._failed is None:
-            self._failed = (error, message.topic())
 
     def produce(self, records: Sequence[Record]) -> None:
         """Pass records to the client; block while its buffer is full.
@@ -98,8 +106,8 @@ class RecordProducer:
             raise self.errors.about("write", text)
 
     def _check(self) -> None:
-        if self._failed is not None:
-            error, topic = self._failed
+        if self._failure.found is not None:
+            error, topic = self._failure.found
             raise self.errors.about(f"write to topic {topic!r}", error)
 
 

@@ -7,7 +7,6 @@ before all chunks were read, the others are read at a later LSN.
 from __future__ import annotations
 
 import secrets
-import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -72,7 +71,6 @@ class CdcEnumerator(CaptureEnumerator):
     def _connection(self) -> Connection[tuple[object, ...]]:
         if self._connected is None or self._connected.closed:
             self._connected = connect(self._settings.address)
-            weakref.finalize(self, self._connected.close)  # nobody closes an enumerator
         return self._connected
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
@@ -119,7 +117,6 @@ class CdcEnumerator(CaptureEnumerator):
         random = secrets.token_hex(4)
         slot = f"{self._settings.slot[: _SLOT_NAME - len(random) - 3]}_s_{random}"
         self._snapshot = ExportedSnapshot(self._settings, slot)
-        weakref.finalize(self, self._snapshot.close)
         return self._snapshot
 
     def more_chunks(self, parallelism: int, unread: Sequence[Split], known: Known) -> list[Split]:
