@@ -46,7 +46,9 @@ class Order(NamedTuple):
 def orders(directory: Path) -> list[Order]:
     """Return the orders that are written there."""
     rows = [line.split(",") for line in lines(directory / "orders/orders.csv")]
-    return [Order(int(number), customer, product, Decimal(amount), ts) for number, customer, product, amount, ts in rows]
+    return [
+        Order(int(number), customer, product, Decimal(amount), ts) for number, customer, product, amount, ts in rows
+    ]
 
 
 def clicks(directory: Path) -> list[dict[str, str]]:

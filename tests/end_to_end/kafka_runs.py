@@ -177,6 +177,5 @@ def _compacted(kafka: Broker, topic: str, key: str) -> dict[object, object]:
 
 def _host_and_port(url: str) -> dict[str, object]:
 
-
     at = urlsplit(url)
     return {"host": at.hostname, "port": at.port}

@@ -107,9 +107,7 @@ def _http(systems: Systems, inputs: Path, output: Path) -> Prepared:
 
     _, url = systems.served(customer)
     expected = sorted(f".: {order.id},{_quoted(names.get(order.customer))}" for order in orders(inputs))
-    return Prepared(
-        {"url": url, "input": inputs, "output": output}, lambda printed: outcome(printed, output), expected
-    )
+    return Prepared({"url": url, "input": inputs, "output": output}, lambda printed: outcome(printed, output), expected)
 
 
 def _quoted(name: str | None) -> str:

@@ -43,9 +43,7 @@ def parse(line):
 
 env = StreamExecutionEnvironment.get_execution_environment()
 env.set_parallelism(1)
-limits = env.from_collection(
-    [("p1", 70.0), ("p2", 10.5), ("p5", 80.0)], Types.TUPLE([Types.STRING(), Types.DOUBLE()])
-)
+limits = env.from_collection([("p1", 70.0), ("p2", 10.5), ("p5", 80.0)], Types.TUPLE([Types.STRING(), Types.DOUBLE()]))
 source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), sys.argv[2] + "/orders").build()
 orders = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders").map(
     parse, Types.TUPLE([Types.INT(), Types.STRING(), Types.DOUBLE()])

@@ -24,8 +24,6 @@ if __name__ == "__main__":
     )
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), f"{args.input}/sensors").build()
     readings = env.from_source(source, WatermarkStrategy.no_watermarks(), "csv")
-    pairs = readings.map(
-        lambda row: (row["sensor"], row["value"]), Types.TUPLE([Types.STRING(), Types.DOUBLE()])
-    )
+    pairs = readings.map(lambda row: (row["sensor"], row["value"]), Types.TUPLE([Types.STRING(), Types.DOUBLE()]))
     pairs.filter(lambda pair: pair[1] < 0).print()
     env.execute("csv")

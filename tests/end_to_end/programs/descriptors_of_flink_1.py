@@ -19,7 +19,9 @@ columns = [
 source, schema = OldCsv().field_delimiter(","), Schema()
 for name, kind in columns:
     source, schema = source.field(name, kind), schema.field(name, kind)
-t_env.connect(FileSystem().path(sys.argv[2] + "/orders")).with_format(source).with_schema(schema).create_temporary_table("orders")
+t_env.connect(FileSystem().path(sys.argv[2] + "/orders")).with_format(source).with_schema(
+    schema
+).create_temporary_table("orders")
 (
     t_env.connect(FileSystem().path(sys.argv[4]))
     .with_format(OldCsv().field_delimiter(",").field("customer", DataTypes.STRING()).field("n", DataTypes.BIGINT()))

@@ -1,7 +1,7 @@
 """Alerts where a large order follows a small one of the same customer within ten minutes: state and timers."""
 
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyflink.common import Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
@@ -42,7 +42,7 @@ class Detector(KeyedProcessFunction):
 
 def parse(line):
     number, customer, _, amount, time = line.split(",")
-    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S").replace(tzinfo=timezone.utc)
+    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     return int(number), customer, float(amount), int(at.timestamp()) * 1000
 
 

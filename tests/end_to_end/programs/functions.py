@@ -62,7 +62,9 @@ def prepared(settings, input_path):
 def main(args):
     stream = prepared(EnvironmentSettings.in_streaming_mode(), args.input)
     means = {}
-    result = stream.execute_sql("SELECT product, weighted_mean(discount(product, amount), id) FROM orders GROUP BY product")
+    result = stream.execute_sql(
+        "SELECT product, weighted_mean(discount(product, amount), id) FROM orders GROUP BY product"
+    )
     with result.collect() as rows:
         for row in rows:
             means[row[0]] = row[1]

@@ -34,7 +34,11 @@ if __name__ == "__main__":
             .with_user_name("tester")
             .with_password("secret")
             .build(),
-            JdbcExecutionOptions.builder().with_batch_interval_ms(1000).with_batch_size(200).with_max_retries(5).build(),
+            JdbcExecutionOptions.builder()
+            .with_batch_interval_ms(1000)
+            .with_batch_size(200)
+            .with_max_retries(5)
+            .build(),
         )
     )
     env.execute("orders")

@@ -25,7 +25,9 @@ def main(args):
             ROW(COUNT(*) FILTER (WHERE page = '/shop'), COUNT(*) FILTER (WHERE page = '/cart'))
         FROM clicks GROUP BY `user`
     """).wait()
-    t_env.execute_sql("SELECT _id, clicks, pages.shop AS shop, pages.cart AS cart FROM profiles WHERE _id <> 'u3'").print()
+    t_env.execute_sql(
+        "SELECT _id, clicks, pages.shop AS shop, pages.cart AS cart FROM profiles WHERE _id <> 'u3'"
+    ).print()
 
 
 if __name__ == "__main__":

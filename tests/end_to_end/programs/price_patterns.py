@@ -14,7 +14,9 @@ def main(args):
             WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
         ) WITH ('connector' = 'filesystem', 'path' = '{args.input}/orders', 'format' = 'csv')
     """)
-    t_env.execute_sql("CREATE TABLE peaks (customer STRING, first_id INT, top DOUBLE, last_id INT) WITH ('connector' = 'print')")
+    t_env.execute_sql(
+        "CREATE TABLE peaks (customer STRING, first_id INT, top DOUBLE, last_id INT) WITH ('connector' = 'print')"
+    )
     t_env.execute_sql("""
         INSERT INTO peaks
         SELECT customer, first_id, top, last_id FROM orders MATCH_RECOGNIZE (

@@ -1,7 +1,7 @@
 """Warmest and mean reading of each sensor per minute, in event time, printed."""
 
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyflink.common import Duration, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
@@ -39,7 +39,7 @@ class WithWindow(ProcessWindowFunction):
 
 def parse(line):
     sensor, time, value = line.split(",")
-    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S").replace(tzinfo=timezone.utc)
+    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     return sensor, int(at.timestamp()) * 1000, float(value)
 
 

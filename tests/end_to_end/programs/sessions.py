@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyflink.common import Duration, Encoder, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
@@ -15,19 +15,21 @@ from pyflink.datastream.window import EventTimeSessionWindows
 class ClickTime(TimestampAssigner):
     def extract_timestamp(self, value, record_timestamp):
         at = datetime.strptime(value["ts"], "%Y-%m-%d %H:%M:%S")
-        return int(at.replace(tzinfo=timezone.utc).timestamp() * 1000)
+        return int(at.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 class Session(ProcessWindowFunction):
     def process(self, key, context, elements):
         clicks = sorted(elements, key=lambda click: (click["ts"], click["page"]))
         window = context.window()
-        yield json.dumps({
-            "user": key,
-            "seconds": (window.end - window.start) // 1000,
-            "pages": [click["page"] for click in clicks],
-            "has_paid": any(click["page"] == "/pay" for click in clicks),
-        })
+        yield json.dumps(
+            {
+                "user": key,
+                "seconds": (window.end - window.start) // 1000,
+                "pages": [click["page"] for click in clicks],
+                "has_paid": any(click["page"] == "/pay" for click in clicks),
+            }
+        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from pyflink.common import Instant, Row, Types, WatermarkStrategy
 from pyflink.datastream import StreamExecutionEnvironment
@@ -12,7 +12,7 @@ from pyflink.table import DataTypes, Schema, StreamTableEnvironment
 
 def parse(line):
     click = json.loads(line)
-    at = datetime.strptime(click["ts"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=timezone.utc)
+    at = datetime.strptime(click["ts"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     return Row(click["user"], click["page"], Instant.of_epoch_milli(int(at.timestamp() * 1000)))
 
 

@@ -22,7 +22,9 @@ def main(args):
     table = t_env.from_path("orders")
     names = t_env.from_elements([("p1", "lamp"), ("p2", "desk"), ("p3", "chair")], ["code", "name"])
     named = table.left_outer_join(names, col("product") == col("code")).select(
-        concat(col("name").if_null("other"), "/", if_then_else(col("amount") > 50, lit("large"), lit("small"))).alias("what"),
+        concat(col("name").if_null("other"), "/", if_then_else(col("amount") > 50, lit("large"), lit("small"))).alias(
+            "what"
+        ),
         col("id").cast(DataTypes.BIGINT()).alias("n"),
     )
     sums = named.group_by(col("what")).select(col("what"), col("n").sum.alias("n"))
