@@ -148,12 +148,12 @@ def _clickhouse(systems: Systems, inputs: Path, _: Path) -> Prepared:
 DATABASE_RUNS = {
     "postgres_lookup": Run(("files", "PostgreSQL"), _lookup),
     "jdbc_sink": Run(("files", "PostgreSQL"), _sink),
-    "postgres_to_mariadb": Run(("PostgreSQL", "MariaDB"), _to_mariadb),
-    "mysql_cdc_totals": Run(("MariaDB CDC", "PostgreSQL"), _mysql_cdc),
+    "postgres_to_mariadb": Run(("PostgreSQL", "MariaDB"), _to_mariadb, is_nightly=True),
+    "mysql_cdc_totals": Run(("MariaDB CDC", "PostgreSQL"), _mysql_cdc, is_nightly=True),
     "postgres_to_s3": Run(("PostgreSQL", "S3 (moto)"), _to_s3),
     "redis_counts": Run(("files", "Redis"), _redis),
-    "mongodb_profiles": Run(("files", "MongoDB (SecantusDB)"), _mongodb),
-    "clickhouse_totals": Run(("files", "ClickHouse"), _clickhouse),
+    "mongodb_profiles": Run(("files", "MongoDB (SecantusDB)"), _mongodb, is_nightly=True),
+    "clickhouse_totals": Run(("files", "ClickHouse"), _clickhouse, is_nightly=True),
 }
 
 

@@ -133,14 +133,14 @@ def _cdc(systems: Systems, inputs: Path, _: Path) -> Prepared:
 
 
 KAFKA_RUNS = {
-    "kafka_word_count": Run(("Kafka",), _word_count),
+    "kafka_word_count": Run(("Kafka",), _word_count, is_nightly=True),
     "kafka_exactly_once": Run(("Kafka",), _exactly_once),
-    "kafka_consumer_of_flink_1": Run(("Kafka",), _of_flink_1),
-    "kafka_page_windows": Run(("Kafka",), _page_windows),
+    "kafka_consumer_of_flink_1": Run(("Kafka",), _of_flink_1, is_nightly=True),
+    "kafka_page_windows": Run(("Kafka",), _page_windows, is_nightly=True),
     "kafka_to_postgres": Run(("Kafka", "PostgreSQL"), _to_postgres),
-    "kafka_upsert": Run(("Kafka",), _upsert),
+    "kafka_upsert": Run(("Kafka",), _upsert, is_nightly=True),
     "kafka_to_files": Run(("Kafka", "files"), _to_files),
-    "kafka_avro": Run(("files", "Kafka"), _avro),
+    "kafka_avro": Run(("files", "Kafka"), _avro, is_nightly=True),
     "postgres_cdc_to_kafka": Run(("PostgreSQL CDC", "Kafka"), _cdc),
 }
 

@@ -157,14 +157,14 @@ def _descriptors(_: Systems, inputs: Path, output: Path) -> Prepared:
 
 OTHER_RUNS = {
     "s3_word_count": Run(("S3 (moto)",), _s3),
-    "kinesis_alerts": Run(("Kinesis (moto)",), _kinesis),
+    "kinesis_alerts": Run(("Kinesis (moto)",), _kinesis, is_nightly=True),
     "kinesis_to_firehose": Run(("Kinesis (moto)", "Firehose (moto)"), _firehose),
-    "opensearch_index": Run(("files", "OpenSearch (osmem)"), _opensearch),
-    "elasticsearch_sink": Run(("files", "Elasticsearch (bulk API)"), _elasticsearch),
+    "opensearch_index": Run(("files", "OpenSearch (osmem)"), _opensearch, is_nightly=True),
+    "elasticsearch_sink": Run(("files", "Elasticsearch (bulk API)"), _elasticsearch, is_nightly=True),
     "http_lookup": Run(("files", "HTTP"), _http),
-    "iceberg_lake": Run(("files", "Iceberg"), _iceberg),
+    "iceberg_lake": Run(("files", "Iceberg"), _iceberg, is_nightly=True),
     "delta_table": Run(("files", "Delta Lake"), _delta),
-    "spark_orc": Run(("files", "Spark's ORC"), _orc),
+    "spark_orc": Run(("files", "Spark's ORC"), _orc, is_nightly=True),
     "faker_people": Run(("faker",), _faker),
     "descriptors_of_flink_1": Run(("files",), _descriptors),
 }

@@ -45,10 +45,12 @@ class Run:
     Attributes:
         systems: What the program uses.
         prepare: Prepares it.
+        is_nightly: Whether it runs at night only, as it takes long.
     """
 
     systems: tuple[str, ...]
     prepare: Prepare
+    is_nightly: bool = False
 
 
 def numbered(values: list[Any]) -> list[str]:

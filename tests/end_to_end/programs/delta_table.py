@@ -1,4 +1,4 @@
-"""A table of Delta Lake: an append by a stream, and queries of two versions."""
+"""A table of Delta Lake: two appends, and queries of two versions."""
 
 import argparse
 

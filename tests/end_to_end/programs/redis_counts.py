@@ -1,4 +1,4 @@
-"""Clicks of each user in Redis: a hash of pages, and keys that a lookup reads again."""
+"""Clicks of each user by page, as hashes in Redis."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Revenue of each day, city and product: a join of two CSV files, written as partitions of JSON files."""
+"""Revenue of each city and product: a join of two CSV files, written as partitions of JSON files."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""One source, a view and two sinks in a statement set: late pages as JSON, counts by user as CSV."""
+"""One source, a view and two sinks in a statement set: purchases as JSON, counts by user as CSV."""
 
 import argparse
 
