@@ -29,8 +29,8 @@ RECORDINGS: dict[str, list[str]] = json.loads(RECORDED.read_text())
 IS_NIGHT = bool(os.environ.get("FIRESTEEL_ALL_SEEDS"))
 OF_THE_ISSUE = {
     "files", "print", "datagen", "faker", "Kafka", "PostgreSQL", "PostgreSQL CDC", "MariaDB", "MariaDB CDC", "Redis",
-    "ClickHouse", "MongoDB (SecantusDB)", "OpenSearch (osmem)", "Elasticsearch (bulk API)", "HTTP", "S3 (moto)", "Kinesis (moto)",
-    "Firehose (moto)", "Iceberg", "Delta Lake", "Spark's ORC",
+    "ClickHouse", "MongoDB (SecantusDB)", "OpenSearch (osmem)", "Elasticsearch (bulk API)", "HTTP", "S3 (moto)",
+    "Kinesis (moto)", "Firehose (moto)", "Iceberg", "Delta Lake", "Spark's ORC",
 }  # fmt: skip
 """The systems that programs must be run with."""
 
