@@ -111,7 +111,7 @@ host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on ho
 	@$(BIN)/python -m tests.hosts.faults 40
 
 # PYTHONHASHSEED makes a seed take the same way each time.
-soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong
+soak: $(STAMP) zookeeper  ## three hours of a cluster with 20 jobs, then faults of all kinds until stopped or something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
 
 lock: $(STAMP)  ## write requirements.txt anew with the newest versions that pyproject.toml allows

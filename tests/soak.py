@@ -1,9 +1,9 @@
-"""Runs fault tests until it is stopped: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
+"""Hours of a session cluster, then fault tests until stopped: `PYTHONHASHSEED=0 python -m tests.soak [--hours 3]`.
 
-In turn, until stopped or until something is wrong: seeds of the simulation, each one new, requests to the REST API made
-of its own document, JobManager processes that are killed while clients submit jobs, and running jobs and whole session
-clusters that are hit by all kinds of faults, whose output must be what it would have been without. What failed is told
-with what repeats it.
+The cluster has 20 jobs and must not grow (`tests/cli/cluster_soak.py`). Then in turn, until stopped or until something
+is wrong: seeds of the simulation, each one new, requests to the REST API made of its own document, JobManager processes
+that are killed while clients submit jobs, and running jobs and whole session clusters that are hit by all kinds of
+faults, whose output must be what it would have been without. What failed is told with what repeats it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.cli import cluster_soak
 from tests.cli.change_faults import CHANGES, was_wrong
 from tests.exactly_once.series import RUNS, Series, page
 from tests.rest.fuzzing import api_failed
@@ -64,8 +65,13 @@ def main() -> int:
     """Go on until something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=random.randrange(10**9), help="the first seed [any]")
-    first = parser.parse_args().first
+    parser.add_argument("--hours", type=float, default=3.0, help="of the cluster [3]")
+    options = parser.parse_args()
+    first = options.first
     os.environ.setdefault("FIRESTEEL_RPC_SECRET", os.urandom(16).hex())
+    if wrong := cluster_soak.run(options.hours, cluster_soak.JOBS) if options.hours else []:
+        print(f"the cluster: {'; '.join(wrong)}", file=sys.stderr)
+        return 1
     kinds = ["filesystem", "zookeeper"] if JAR.exists() else ["filesystem"]
     turns = 0
     while (

@@ -25,6 +25,17 @@ _ENGINES = {
     "PyFlink": GREEN,
 }
 _PALE = "#e6e9ee"
+_SOAK = "2026-11-29_soak.md"
+_SOAK_LINES = {
+    "JobManager PSS, MB": ORANGE,
+    "JobManager descriptors": "#f3bd8b",
+    "JobManager objects, thousands": "#b5651d",
+    "JVM PSS, MB": BLUE,
+    "JVM threads": "#8fb8e0",
+    "slot PSS, MB": GREEN,
+    "slot threads": "#9fd6b0",
+    "files of checkpoints": GREY,
+}
 
 
 def rows_below(file_name: str, heading: str) -> list[list[str]]:
@@ -37,6 +48,13 @@ def rows_below(file_name: str, heading: str) -> list[list[str]]:
     Raises:
         ValueError: there is no such heading or table.
     """
+    rows = _table_below(file_name, heading)
+    if len(rows) < 2:
+        raise ValueError(f"{file_name} has no table below {heading!r}")
+    return rows[1:]
+
+
+def _table_below(file_name: str, heading: str) -> list[list[str]]:
     parts = re.split(r"^#+ ", (RESULTS / file_name).read_text(), flags=re.MULTILINE)
     section = next((part for part in parts if part.startswith(heading)), None)
     if section is None:
@@ -47,9 +65,7 @@ def rows_below(file_name: str, heading: str) -> list[list[str]]:
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
         elif rows:
             break
-    if len(rows) < 3:
-        raise ValueError(f"{file_name} has no table below {heading!r}")
-    return rows[2:]
+    return [row for row in rows if set(row[0]) - set("-:")]
 
 
 def _number(text: str) -> float:
@@ -150,6 +166,32 @@ def parallelism() -> str:
     return str(svg)
 
 
+def soak() -> str:
+    """Return the plot of what a cluster uses over time, as shares of what it used when it was warm."""
+    head, *rows = _table_below(_SOAK, "Course")
+    svg = Svg(900, 330, "What a cluster with 20 jobs uses over time")
+    width, height, base, left, top = 640, 230, 280, 60, 1.5
+    for step in range(4):
+        y = base - height * step / 3
+        svg.line([(left, y), (left + width, y)], color=_PALE)
+        svg.text(left - 8, y + 4, f"{top * step / 3:.0%}", anchor="end", size=11, color=GREY)
+    minutes = [_number(row[0]) for row in rows]
+    for minute in range(0, math.ceil(minutes[-1]) + 1, 15):
+        svg.text(left + width * minute / minutes[-1], base + 18, str(minute), size=11, color=GREY)
+    svg.text(left + width / 2, base + 38, "minutes", size=12, color=GREY)
+    svg.text(20, 28, "Share of what was used after ten minutes", anchor="start", bold=True, size=15)
+    warm = next(number for number, minute in enumerate(minutes) if minute >= 10)
+    for line, (name, color) in enumerate(_SOAK_LINES.items()):
+        values = [_number(row[head.index(name)]) for row in rows]
+        points = [
+            (left + width * minute / minutes[-1], base - height * min(value / values[warm], top) / top)
+            for minute, value in zip(minutes, values, strict=True)
+        ]
+        svg.line(points, color=color)
+        svg.text(left + width + 16, 60 + 20 * line, name, anchor="start", size=12, color=color)
+    return str(svg)
+
+
 def _lines(
     svg: Svg, left: float, head: str, series: Mapping[str, Sequence[tuple[float, float]]], top: float, unit: str
 ) -> None:
@@ -228,6 +270,7 @@ PLOTS: Mapping[str, Callable[[], str]] = {
     "plot_start.svg": start,
     "plot_scaling.svg": scaling,
     "plot_parallelism.svg": parallelism,
+    "plot_soak.svg": soak,
 }
 """How each plot is drawn, by the name of its file."""
 

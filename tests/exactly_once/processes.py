@@ -77,9 +77,9 @@ PAUSES: dict[str, Callable[[list[Process]], list[Process]]] = {
 """Which processes stand still for a while, all at once."""
 
 
-def left_after(mark: str, timeout_s: float) -> list[Process]:
+def left_after(mark: str, timeout_s: float, variable: str = MARK) -> list[Process]:
     """The processes that are still there after that time; none as soon as there is none."""
     deadline = time.monotonic() + timeout_s
-    while (found := processes_of(mark)) and time.monotonic() < deadline:
+    while (found := processes_of(mark, variable)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found

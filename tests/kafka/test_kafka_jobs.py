@@ -14,6 +14,7 @@ import pytest
 from firesteel.client.client_errors import JobFailedError
 from firesteel.common import Configuration, Types, WatermarkStrategy
 from firesteel.common.serialization import SimpleStringSchema
+from firesteel.connectors.kafka import transactions as kafka_transactions
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.kafka import (
@@ -94,6 +95,7 @@ def test_unbounded_job_reads_what_comes_and_commits_it_with_its_checkpoints(brok
         _wait_until(lambda: broker.committed(f"of-{before}", before) == [2])
     finally:
         job.cancel().result()
+    _wait_until(lambda: not [key for key in kafka_transactions._shared if key[1].startswith(after)])
 
 
 def _wait_until(is_so: Any) -> None:

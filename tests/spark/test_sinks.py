@@ -104,11 +104,15 @@ class LinesCommitter(Committer):
         for request in requests:
             (self.directory / f"{request.subtask_index}-{request.number}").write_text("\n".join(request.committable))
 
+    def close(self) -> None:
+        (self.directory / "closed").touch()
+
 
 @MODES
-def test_sink_of_the_user_commits_on_the_driver(mode, tmp_path):
+def test_sink_of_the_user_commits_on_the_driver_and_is_closed_there(mode, tmp_path):
     env = environment(mode)
     numbers(env, 100).sink_to(Lines(tmp_path))
     env.execute()
+    (tmp_path / "closed").unlink()
     lines = [int(line) for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
     assert sorted(lines) == list(range(100))

@@ -192,10 +192,28 @@ def test_an_equation_with_an_aggregate_needs_one_join(environments):
 
 
 @pytest.mark.parametrize("mode", ["batch", "streaming"])
-def test_a_correlated_not_in_compares_keys_and_not_all_pairs(environments, mode):
-    """A random condition is the exception: at several places it would have several values."""
-    query = "SELECT a FROM t WHERE b NOT IN (SELECT d FROM u WHERE c = a{})"
-    plan = environments[mode].explain_sql(query.format("")).partition("== Optimized Execution Plan ==")[2]
+@pytest.mark.parametrize(
+    ("values", "columns", "joins"),
+    [
+        ("b", "d FROM u WHERE c = a", 3),
+        ("(a, b)", "c, d FROM u", 9),
+        ("(a, b)", "c, d FROM u WHERE c IS NOT NULL AND d IS NOT NULL", 4),
+        ("(a, 1)", "COALESCE(c, 0), 1 FROM u", 2),
+    ],
+)
+def test_not_in_compares_keys_and_not_all_pairs(environments, mode, values, columns, joins):
+    query = f"SELECT a FROM t WHERE {values} NOT IN (SELECT {columns})"
+    plan = environments[mode].explain_sql(query).partition("== Optimized Execution Plan ==")[2]
     assert "IS NOT FALSE" not in plan
-    assert plan.count("LeftAntiJoin") == 3
-    assert "IS NOT FALSE" in environments[mode].explain_sql(query.format(" AND RAND() > 0.5"))
+    assert plan.count("LeftAntiJoin") == joins
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM t WHERE b NOT IN (SELECT d FROM u WHERE c = a AND RAND() > 0.5)",  # has a value per place
+        "SELECT a FROM t WHERE (a, b, a + b) NOT IN (SELECT c, d, c + d FROM u)",  # 27 joins
+    ],
+)
+def test_some_not_in_compare_all_pairs(environments, query):
+    assert "IS NOT FALSE" in environments["batch"].explain_sql(query)

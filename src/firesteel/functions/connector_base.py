@@ -399,6 +399,9 @@ class Committer:
         """
         raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
 
+    def close(self) -> None:
+        """Release resources; called once at the end of each run of the job, also after a failure."""
+
 
 class Sink(WithoutJava, Generic[T_in]):
     """A sink of records. Derive from it to implement a sink.

@@ -172,6 +172,7 @@ class Run:
         except BaseException as error:  # Committers run here, and a sys.exit() in one must not go unnoticed.
             failure = _failure_of(error)
         self._leave(failure is not None or self._stopping.is_set())
+        self._committers.close()
         if self._stopping.is_set():
             return
         if failure is None:

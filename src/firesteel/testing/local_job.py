@@ -359,9 +359,10 @@ class _LocalJob:
         self.result.collected.setdefault(collect_id, []).extend(elements)
 
     def close(self) -> None:
-        """Close all tasks."""
+        """Close all tasks and committers."""
         for tasks in self._slots.values():
             tasks.close()
+        self._committers.close()
 
 
 def _take(rows: Iterator[Row], count: int) -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
-from firesteel.connectors.kafka.transactions import commit_in_transaction
+from firesteel.connectors.kafka.transactions import close_producers, commit_in_transaction
 from firesteel.functions.connector_base import CommitRequest, Committer
 
 logger = logging.getLogger(__name__)
@@ -62,6 +62,7 @@ class KafkaCommitter(Committer):
     """
 
     properties: Mapping[str, str] = field(repr=False)
+    _ids: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Check that all topics exist.
@@ -93,6 +94,11 @@ class KafkaCommitter(Committer):
                 commit.result()
 
     def _commit_writer(self, requests: Sequence[CommitRequest]) -> None:
+        self._ids.add(requests[0].committable.transactional_id)
         commit_in_transaction(self.properties, requests)
         for request in requests:
             request.committable.rows.discard()
+
+    def close(self) -> None:
+        """Close the producers, each of which has threads and connections."""
+        close_producers(self.properties, self._ids)

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,9 +27,6 @@ from firesteel.functions.connector_base import CommitRequest
 
 _TRANSACTION_TIMEOUT_MS = "300000"
 """Must cover the time to produce the records of one checkpoint, while the transaction is open."""
-
-_UNUSED_S = 600.0
-"""Idle time after which a producer is closed when another one commits."""
 
 _OF_A_FENCED_PRODUCER = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 
@@ -161,7 +157,6 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.producer: TransactionalProducer | None = None
-        self.used_s = time.monotonic()
 
 
 _shared: dict[tuple[str, str], _Shared] = {}
@@ -169,7 +164,7 @@ _shared_lock = threading.Lock()
 
 
 def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[CommitRequest]) -> None:
-    """Commit requests of one writer; the producer stays open for later requests.
+    """Commit requests of one writer; the producer stays open for later requests, until `close_producers`.
 
     Raises:
         KafkaError: the requests were not committed, or the outcome is unknown: commit them again.
@@ -187,13 +182,15 @@ def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[Comm
             raise
 
 
-def _shared_producer(key: tuple[str, str]) -> _Shared:
-    """Return the producer of an id, and remove producers that have been idle for long."""
-    now = time.monotonic()
+def close_producers(properties: Mapping[str, str], ids: Iterable[str]) -> None:
+    """Close the producers of transactional ids that commit nothing now."""
     with _shared_lock:
-        for other, shared in tuple(_shared.items()):
-            if now - shared.used_s > _UNUSED_S and not shared.lock.locked():
-                del _shared[other]
-        shared = _shared.setdefault(key, _Shared())
-        shared.used_s = now
-        return shared
+        for transactional_id in ids:
+            key = properties["bootstrap.servers"], transactional_id
+            if (shared := _shared.get(key)) is not None and not shared.lock.locked():
+                del _shared[key]
+
+
+def _shared_producer(key: tuple[str, str]) -> _Shared:
+    with _shared_lock:
+        return _shared.setdefault(key, _Shared())

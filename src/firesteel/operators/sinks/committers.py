@@ -74,6 +74,14 @@ class Committers:
         """Whether a committer of the job has committables of classes that firesteel does not know."""
         return any(_has_own_types(self.committer(sink_id)) for sink_id in self._make)
 
+    def close(self) -> None:
+        """Close the committers that were used; an error is logged, as what they have committed is committed."""
+        for committer in self._made.values():
+            try:
+                committer.close()
+            except Exception as error:
+                logger.warning("a committer could not be closed: %s: %s", type(error).__name__, error)
+
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:
         """Return the committables without those of sinks that the job does not have, and log what was dropped."""
         return [committable for committable in committables if not self._is_unknown(committable)]

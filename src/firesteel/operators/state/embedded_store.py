@@ -24,13 +24,16 @@ LONGEST_KEY = 511
 
 _FIRST_SIZE = 1 << 20
 _LARGEST_GROWTH = 256 << 20
-_WRITTEN_AT_ONCE = 4 << 20
-"""Bytes of a transaction: while it lasts, the pages before and after it count as memory, two for each random key."""
+_WRITTEN_AT_ONCE = 1 << 19
+"""Bytes of a transaction: the file cannot be unmapped while it lasts, and the kernel maps 64 KB for each random key."""
 
 _OVERHEAD = 1024
 """What an entry adds to the bytes of a transaction beside its value: a part of the page that it is on."""
 
-_REMOVED_AT_ONCE = 4096
+_REMOVED_AT_ONCE = 512
+_LOOKED_UP = 512
+"""Single look-ups after which the file may have to be unmapped."""
+
 _READ_AT_ONCE = 8 << 20
 """Bytes of values after which `between` returns what it has."""
 
@@ -60,7 +63,7 @@ class EmbeddedStore:
         # A slot outlives the tasks that it runs: the space of a task that has failed must not wait for its process.
         self._free = weakref.finalize(self, os.close, self._file)
         self._path = f"/proc/self/fd/{self._file}" if os.path.exists("/proc/self/fd") else path
-        self._size = 0
+        self._size = self._looked_up = 0
         try:
             self._environment = self._opened(_FIRST_SIZE)
         finally:
@@ -103,6 +106,9 @@ class EmbeddedStore:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
+        self._looked_up += 1
+        if self._looked_up == _LOOKED_UP:
+            self.limit_memory()
         with self._environment.begin() as transaction:
             return transaction.get(key)
 
@@ -165,6 +171,7 @@ class EmbeddedStore:
 
     def limit_memory(self) -> None:
         """Unmap the file if more of it than allowed counts as memory of the process."""
+        self._looked_up = 0
         if mapped_bytes() - self._others > self._mapped and self._path.startswith("/proc"):
             self._environment.close()
             self._environment = self._opened(self._size)

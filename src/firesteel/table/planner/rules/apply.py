@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeGuard
 
 from firesteel.columns.column_types import BooleanType
@@ -36,6 +39,9 @@ from firesteel.table.planner.rules.pull_filters import pull_filters, pull_keys
 from firesteel.table.planner.rules.rows_of_nothing import has_rows, is_total, with_rows
 
 _TRUE, _FALSE = Literal(True, BooleanType(False)), Literal(False, BooleanType(False))
+
+_MOST_JOINS = 9
+"""Of a NOT IN: two values that may be NULL among columns that may be NULL. More keep all pairs as one condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,33 +136,60 @@ def _joined(apply: Apply, inner: Rel, conditions: list[Rex], is_streaming: bool)
     width = len(apply.outer.row_type)
     equal = [call("=", a, shift(b, width)) for a, b in zip(apply.operands, columns, strict=False)]
     null_aware = apply.kind == "ANTI" and bool(equal)
-    if null_aware and conditions and len(equal) == 1 and is_repeatable(apply.operands[0]) and is_repeatable_plan(inner):
-        return _not_in(apply.outer, inner, apply.operands[0], conditions, is_streaming)
+    if null_aware and (conditions or len(equal) > 1) and all(map(is_repeatable, apply.operands)):
+        reasons = list(product(*map(_Match.possible, apply.operands, columns)))
+        if len(reasons) <= _MOST_JOINS and is_repeatable_plan(inner):
+            return _not_in(apply, inner, reasons, conditions, is_streaming)
     if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
         equal, null_aware = [may_be_true(equal)], False
     parts = conjunction([*equal, *conditions])
     return make_join(apply.outer, inner, apply.kind, parts, is_streaming, null_aware)
 
 
-def _not_in(outer: Rel, inner: Rel, value: Rex, conditions: list[Rex], is_streaming: bool) -> Rel:
-    """Return the outer rows whose value is not the first column of a row for which conditions hold, nor maybe.
+class _Match(enum.Enum):
+    """Why a value may be that of a column, so that NOT IN is not true."""
 
-    Each reason not to be there is a join of its own: an equal value, a NULL among the rows, and any row if the value is
-    NULL. As one condition they are no equation, and a join would look at all pairs that the conditions allow.
+    EQUAL = "both are equal"
+    NO_COLUMN = "the column is NULL"
+    NO_VALUE = "the value is NULL"
+
+    @classmethod
+    def possible(cls, value: Rex, column: Rex) -> list[_Match]:
+        """Return the reasons that there may be by the types."""
+        nulls = {cls.NO_COLUMN: column.type.is_nullable, cls.NO_VALUE: value.type.is_nullable}
+        return [cls.EQUAL, *(reason for reason, is_possible in nulls.items() if is_possible)]
+
+
+def _not_in(
+    apply: Apply, inner: Rel, reasons: Sequence[Sequence[_Match]], conditions: list[Rex], is_streaming: bool
+) -> Rel:
+    """Return the outer rows whose values are not in a row for which conditions hold, nor maybe.
+
+    Each combination of reasons, one per value, is a join of its own. As one condition they are no equation, and a join
+    would look at all pairs of rows that the conditions allow.
     """
-    width = len(outer.row_type)
-    column = refs(inner.row_type)[0]
-    joined = make_join(
-        outer, inner, "ANTI", conjunction([call("=", value, shift(column, width)), *conditions]), is_streaming
-    )
-    if column.type.is_nullable:
-        nulls = rel.Filter(inner, call("IS NULL", column))
-        joined = make_join(joined, nulls, "ANTI", conjunction(conditions), is_streaming)
-    if value.type.is_nullable:
-        marked = extended(inner, [_TRUE], "$row")
-        is_null = call("=", call("IS NULL", value), shift(refs(marked.row_type)[-1], width))
-        joined = make_join(joined, marked, "ANTI", conjunction([is_null, *conditions]), is_streaming)
+    joined = apply.outer
+    for combination in reasons:
+        joined = _without_matches(joined, apply.operands, inner, combination, conditions, is_streaming)
     return joined
+
+
+def _without_matches(
+    outer: Rel, values: Sequence[Rex], inner: Rel, reasons: Sequence[_Match], conditions: list[Rex], is_streaming: bool
+) -> Rel:
+    width = len(outer.row_type)
+    parts = list(conditions)
+    marked = extended(inner, [_TRUE], "$row")
+    for reason, value, column in zip(reasons, values, refs(inner.row_type), strict=False):
+        match reason:
+            case _Match.EQUAL:
+                parts.append(call("=", value, shift(column, width)))
+            case _Match.NO_COLUMN:
+                parts.append(call("IS NULL", shift(column, width)))
+            case _Match.NO_VALUE:  # An equation, so that other rows are not compared at all.
+                parts.append(call("=", call("IS NULL", value), shift(refs(marked.row_type)[-1], width)))
+    inner = marked if _Match.NO_VALUE in reasons else inner
+    return make_join(outer, inner, "ANTI", conjunction(parts), is_streaming)
 
 
 def _over_domain(apply: Apply, is_streaming: bool) -> Rel:
