@@ -10,7 +10,7 @@ from pymysqlreplication.packet import BinLogPacketWrapper
 __all__ = ["RowPacket"]
 
 
-class RowPacket(BinLogPacketWrapper):  # type: ignore[misc]  # the library has no types
+class RowPacket(BinLogPacketWrapper):
     """What is left of an event, to be set as its `packet` before its rows are read.
 
     Args:
@@ -19,7 +19,7 @@ class RowPacket(BinLogPacketWrapper):  # type: ignore[misc]  # the library has n
 
     def __init__(self, packet: BinLogPacketWrapper) -> None:
         self.packet = packet.packet
-        self._before = packet.read_bytes
+        self._before: int = packet.read_bytes
         self._data: bytes = packet.packet.read_all()
         self._at = 0
         self._unread = b""
