@@ -49,7 +49,9 @@ for place, origin, names in exposed_names():
         "from pyflink.datastream.functions import KEY, W, IN, OUT, ValueStateDescriptor",
         "from pyflink.datastream import functions; assert functions.W and functions.MapState",
         "from pyflink.datastream.window import T, Generic",
-        "from pyflink.datastream.data_stream import RuntimeContext, Row, SinkFunction",
+        "from pyflink.datastream.data_stream import RuntimeContext, Row, SinkFunction, WatermarkStrategy, MapFunction",
+        "from pyflink.table.table_environment import Schema, DataStream; from pyflink.table.table import TableResult",
+        "from pyflink.table.catalog import Schema as a; from pyflink.table import Schema as b; assert a is b",
     ],
 )
 def test_names_that_pyflink_sets_or_imports_for_itself(program):

@@ -2,14 +2,18 @@
 
 import pickle
 import sqlite3
+from contextlib import closing
 from decimal import Decimal
 
 import pytest
 
 from firesteel.connectors.jdbc.lookup import JdbcLookupError
+from firesteel.connectors.jdbc.table import JdbcTable
 from firesteel.connectors.lookup_cache import CacheLimits, LookupCache
+from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.errors import ValidationException
 from tests.table.environments import environment
+from tests.table.local_runs import create, read
 
 
 @pytest.mark.spark
@@ -27,6 +31,52 @@ def test_rows_replace_those_of_their_keys_and_come_back(tmp_path):
         assert database.execute("SELECT k, n FROM totals ORDER BY k").fetchall() == [("a", 2), ("b", 1)]
     with t_env.execute_sql("SELECT n, k FROM t").collect() as rows:
         assert sorted(tuple(row) for row in rows) == [(1, "b"), (2, "a")]
+
+
+# --- ranges ----------------------------------------------------------------------------------------------------------
+
+RANGES = {"column": "n", "num": "3", "lower-bound": "2", "upper-bound": "9"}
+
+
+def ranges(**changed):
+    return {f"scan.partition.{key}": value for key, value in (RANGES | changed).items() if value}
+
+
+def numbers(tmp_path, **options):
+    path = tmp_path / "numbers.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE IF NOT EXISTS numbers (n BIGINT, d TEXT)")
+        database.executemany("INSERT INTO numbers VALUES (?, ?)", [(n, f"{n}.5") for n in range(12)])
+    given = {"connector": "jdbc", "url": f"jdbc:sqlite:{path}", "table-name": "numbers", **options}
+    return create("t", "n BIGINT, d DECIMAL(4, 1)", given)
+
+
+@pytest.mark.parametrize("policy", ["always", "never"])
+def test_ranges_of_a_column_are_splits_and_filter_the_rows(tmp_path, policy):
+    table = numbers(tmp_path, **ranges(), **{"filter.handling.policy": policy})
+    assert sorted(read("SELECT n FROM t WHERE n <> 4", table)) == [(n,) for n in (2, 3, 5, 6, 7, 8, 9)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (ranges(num=None), "must be set together, found scan.partition.column"),
+        (ranges(column="d"), "expected a column of the table with numbers, found 'd'"),
+        (ranges(column="x"), "expected a column of the table with numbers, found 'x'"),
+        (ranges(**{"lower-bound": "10"}), "expected at most scan.partition.upper-bound, 9, found '10'"),
+        ({"filter.handling.policy": "maybe"}, "expected one of always, never, found 'maybe'"),
+        ({"compatible-mode": "mysql"}, "the dialect follows from the URL"),
+    ],
+)
+def test_bad_options_are_refused(tmp_path, options, message):
+    with pytest.raises(ValidationException, match=message):
+        read("SELECT * FROM t", numbers(tmp_path, **options))
+
+
+def test_properties_are_those_of_the_connection(tmp_path):
+    given = {"url": "jdbc:postgresql://localhost/shop?user=a", "table-name": "t", "properties.options": "-c x=1"}
+    table = JdbcTable(ResolvedTable(("c", "d", "t"), (), given))
+    assert table._url == "jdbc:postgresql://localhost/shop?user=a&options=-c+x%3D1"
 
 
 # --- lookup joins ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             from firesteel.pyflink1.names import add_names  # late: it imports most of the API
 
             add_names()
-            expose_names()
+            expose_names(of_tables=False)
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
             module.__file__ = firesteel.__file__
@@ -71,6 +71,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             from firesteel.pyflink1.tables.names import add_table_names  # late: programs of streams do not need it
 
             add_table_names()
+            expose_names(of_tables=True)
         module = importlib.import_module(_ELSEWHERE.get(name, f"firesteel.{name}"))
         self._own_specs[spec.name] = module.__spec__
         return module

@@ -16,9 +16,15 @@ _TABLE = Path(__file__).with_name("exposed_names.txt")
 _OWN = "-"
 
 
-def expose_names() -> None:
-    """Add the names of PyFlink's modules to the modules of firesteel."""
+def expose_names(*, of_tables: bool) -> None:
+    """Add the names of PyFlink's modules to the modules of firesteel.
+
+    Args:
+        of_tables: Whether it is done for the modules of tables, which programs of streams do not need, or for others.
+    """
     for place, origin, names in exposed_names():
+        if (place.partition(".")[0] == "table") != of_tables:
+            continue
         if is_in_firesteel(place):
             _expose(place, {name: partial(_value, origin, name) for name in names})
         else:

@@ -12,6 +12,7 @@ from firesteel.connectors.clickhouse.client import ClickHouse, quoted
 from firesteel.connectors.clickhouse.source import ClickHouseSource
 from firesteel.connectors.clickhouse.values import check_types, lines_of, selected
 from firesteel.connectors.option_table import OptionTable
+from firesteel.connectors.scan_ranges import RANGE_OPTIONS, scan_ranges
 from firesteel.connectors.table_connector import (
     INSERT_ONLY,
     UPSERT,
@@ -30,13 +31,12 @@ if TYPE_CHECKING:
     from firesteel.datastream.streams.stream_base import DataStreamSink
 
 _STRATEGY = "sink.update-strategy"
-_PARTITIONS = tuple(f"scan.partition.{name}" for name in ("column", "num", "lower-bound", "upper-bound"))
 _DEAL = "ClickHouse deals out the rows of a distributed table"
 OPTIONS = {
     "clickhouse": OptionTable(
         required=("url", "table-name"),
         optional=("username", "password", "database-name", "sink.batch-size", "sink.max-retries", _STRATEGY,
-                  "sink.ignore-delete", *_PARTITIONS),
+                  "sink.ignore-delete", *RANGE_OPTIONS),
         unused={"sink.flush-interval": "rows are sent at the end of each batch"},
         refused={
             "use-local": "name the local table instead",
@@ -88,25 +88,12 @@ class ClickHouseTable:
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
     def _conditions(self) -> list[str]:
-        """Return a condition per split: ranges of the column `scan.partition.column`."""
-        given = [key for key in _PARTITIONS if key in self._options.values]
-        if not given:
+        """Return a condition per split."""
+        ranges = scan_ranges(self._options, self._table.physical_columns)
+        if ranges is None:
             return [""]
-        if len(given) != len(_PARTITIONS):
-            raise ValidationException(f"{', '.join(_PARTITIONS)} must be set together, found {', '.join(given)}")
-        column, number, lower, upper = _PARTITIONS
-        if self._options.text(column) not in [one.name for one in self._table.physical_columns]:
-            raise self._options.invalid(column, "a column of the table")
-        low, high = self._options.number(lower), self._options.number(upper)
-        if low > high:
-            raise self._options.invalid(lower, f"at most {upper}, {high}")
-        count = min(self._options.positive(number, 1), high - low + 1)
-        bounds = [low + (high - low + 1) * part // count for part in range(1, count)]
-        name = quoted(self._options.text(column))
-        return [
-            f" WHERE {name} >= {start} AND {name} <= {end}"
-            for start, end in zip([low, *bounds], [*(bound - 1 for bound in bounds), high], strict=True)
-        ]
+        name = quoted(ranges.column)
+        return [f" WHERE {name} >= {start} AND {name} <= {end}" for start, end in ranges.bounds]
 
     # --- writing -----------------------------------------------------------------------------------------------------
 

@@ -155,11 +155,14 @@ class Binlog:
         self._files = files
         self._tables = tables
         self._position = self._transaction = self.position = position
-        self._is_inside = self._has_rows = False
+        self._is_inside = self._has_rows = self._has_sets = False
         self._checked: object = None
         self.layouts = Layouts(settings, {name: table.layout for name, table in tables.items()})
         file, place = files.file(position)
         names = [name.partition(".") for name in tables]
+        from firesteel.connectors.mysql_cdc.row_packet import RowPacket  # it needs the library
+
+        self._packet = RowPacket
         self._stream = open_stream(
             settings,
             server_id,
@@ -236,12 +239,13 @@ class Binlog:
         if event.columns is not self._checked:
             self._check_columns(table, event)
             self._checked = event.columns
+            self._has_sets = any(column.type == _SET for column in event.columns)
         maps = (event.columns_present_bitmap, getattr(event, "columns_present_bitmap2", None))
         if any(bits is not None and sum(map(int.bit_count, bits)) < len(event.columns) for bits in maps):
             raise self._refused(f"the log of {table} lacks columns: a session has another binlog_row_image than FULL")
+        event.packet = self._packet(event.packet)
         kind, rows = event.event_type, event.rows
-        has_sets = any(column.type == _SET for column in event.columns)
-        image = _with_empty_sets if has_sets else _plain
+        image = _with_empty_sets if self._has_sets else _plain
         if kind in _INSERTS:
             return [(None, image(row, "")) for row in rows]
         if kind in _DELETES:

@@ -96,6 +96,8 @@ def _is_alike(found: Changes, rows: LoggedRows) -> bool:
     """Return whether rows have the columns of others: their types have not changed, but the members of a SET may."""
     if found.table != rows.table:
         return False
+    if found.event.columns is rows.event.columns:
+        return True
     pairs = zip(found.event.columns, rows.event.columns, strict=True)
     return all(one.set_values == other.set_values for one, other in pairs)
 
