@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -151,3 +152,17 @@ def test_a_fork_warns_of_no_threads() -> None:
     for descriptor in (reading, writing):
         os.close(descriptor)
     assert "multi-threaded" not in done.stderr
+
+
+@pytest.mark.spark
+def test_a_slot_leaves_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, seen, exists = slot_processes.SlotProcesses._release, [], os.path.exists
+
+    async def look(self: Any, slot: Any, timeout_s: float | None) -> None:
+        before = exists(slot.path)
+        await release(self, slot, timeout_s)
+        seen.append((before, exists(slot.path)))
+
+    monkeypatch.setattr(slot_processes.SlotProcesses, "_release", look)
+    assert numbers_of_a_job() == [2, 3, 4]
+    assert seen == [(True, False)]

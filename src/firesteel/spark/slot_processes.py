@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from firesteel.common.options.python_dependencies import DEPENDENCIES
 from firesteel.common.stack_frames import ThreadText
@@ -256,9 +257,11 @@ class SlotProcesses:
         await asyncio.gather(*(self._release(slot, slot.cancellation_timeout_s) for slot in slots))
 
     async def _release(self, slot: _Slot, timeout_s: float | None) -> None:
+        """End a slot's process, and remove its socket: the next allocation has another one."""
         await self._close_tasks(slot, timeout_s)
         if slot.writer is not None:
             slot.writer.close()
+        _remove(slot.path)
 
     async def close(self) -> None:
         """Stop all processes and remove their files."""
@@ -482,6 +485,10 @@ def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -
         if (tdd.vertex_id, tdd.subtask_index) == (vertex_id, subtask_index):
             return attempt
     return None
+
+
+def _remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
 
 
 def _deploy_message(tdd: TaskDeploymentDescriptor, seal: StateSeal, limits: SlotLimits) -> Deploy:
