@@ -257,3 +257,28 @@ def test_a_program_that_runs_for_ever_after_its_job_is_checked(tmp_path, ending,
     report = json.loads(firesteel("check", "--timeout", 3, "--output", "json", program).stdout)
     assert found(report, "unchecked") == unchecked
     assert len(report["jobs"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("waits", "kind"),
+    [
+        ("env.execute()", "unchecked"),
+        ("t_env.execute_sql('INSERT INTO copy SELECT n FROM endless').wait()", "unchecked"),
+        ("t_env.execute_sql('INSERT INTO copy SELECT n FROM short').wait()", "fails"),
+        ("env.execute_async()", "fails"),
+    ],
+)
+def test_what_follows_a_job_that_never_ends_does_not_fail(check, waits, kind):
+    report = check(
+        f"""{STREAMS}
+from pyflink.table import StreamTableEnvironment
+t_env = StreamTableEnvironment.create(env)
+t_env.execute_sql("CREATE TABLE endless (n INT) WITH ('connector' = 'datagen')")
+t_env.execute_sql("CREATE TABLE short (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1')")
+t_env.execute_sql("CREATE TABLE copy (n INT) WITH ('connector' = 'print')")
+t_env.to_data_stream(t_env.from_path("endless")).print()
+{waits}
+t_env.execute_sql("SELECT m FROM short")
+"""
+    )
+    assert {name: len(report[name]) for name in ("unchecked", "fails")} == {"unchecked": 0, "fails": 0, kind: 1}

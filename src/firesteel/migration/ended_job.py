@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from firesteel.common.completable_future import CompletableFuture
@@ -25,7 +26,14 @@ def ended(*_: object) -> JobExecutionResult:
 
 
 class EndedJob(JobClient):
-    """The client of a job that was planned: it has ended without doing anything."""
+    """The client of a job that was planned: it has ended without doing anything.
+
+    Args:
+        awaited: Called when the program waits for the end of the job.
+    """
+
+    def __init__(self, awaited: Callable[[], None] = lambda: None) -> None:
+        self._awaited = awaited
 
     def get_job_id(self) -> JobID:
         """Return an id that no job has."""
@@ -55,6 +63,7 @@ class EndedJob(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         """Return the result."""
+        self._awaited()
         return _done(ended())
 
 

@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -28,6 +28,8 @@ from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.datastream.streams.pipeline_executor import set_pipeline_executor
 from firesteel.functions.closeable_iterator import CloseableIterator
+from firesteel.functions.operator_descriptors import SourceOperator
+from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.migration.ended_job import EndedJob, ended, itself, no_rows, nothing
 from firesteel.migration.error_origin import is_ours, name_of, place_of, place_of_call, text_of
@@ -88,6 +90,7 @@ class _Trial:
         self._found = found
         self._lost: set[str] = set()
         self._is_planned = False
+        self._awaited: str | None = None
 
     def find(self, kind: Kind, frame: tuple[str, int], name: str, advice: str) -> None:
         """Append a finding."""
@@ -108,24 +111,32 @@ class _Trial:
         submittable(stream_graph, configuration.to_dict())
 
     def execute(self, stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
+        """Plan the job, for which the program waits."""
+        self._await(self._plan(stream_graph, configuration))
+        return ended()
+
+    def execute_async(self, stream_graph: StreamGraph, configuration: Configuration) -> JobClient:
         """Plan the job."""
+        return EndedJob(partial(self._await, self._plan(stream_graph, configuration)))
+
+    def _plan(self, stream_graph: StreamGraph, configuration: Configuration) -> JobGraph:
         job_graph = submittable(stream_graph, configuration.to_dict())
         place = place_of_call(sys._getframe(), self._directory)
         operators = len(stream_graph.nodes)
         self._is_planned = True
         self._append({"job": job_graph.name, "operators": operators, "path": place[0], "line": place[1]})
-        return ended()
+        return job_graph
 
-    def execute_async(self, stream_graph: StreamGraph, configuration: Configuration) -> JobClient:
-        """Plan the job."""
-        self.execute(stream_graph, configuration)
-        return EndedJob()
+    def _await(self, job_graph: JobGraph) -> None:
+        sources = [operator.operator for vertex in job_graph.vertices for operator in vertex.chain[:1]]
+        if any(isinstance(one, SourceOperator) and not one.source.is_bounded() for one in sources):
+            self._awaited = self._awaited or job_graph.name
 
     def collect(
         self, stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
     ) -> CloseableIterator[object]:
         """Plan the job, which has no results."""
-        self.execute(stream_graph, configuration)
+        self._plan(stream_graph, configuration)
         return nothing()
 
     # --- errors ------------------------------------------------------------------------------------------------------
@@ -152,8 +163,15 @@ class _Trial:
         return call
 
     def _failed(self, place: tuple[str, int], error: BaseException) -> None:
-        """Record an error of ours, unless it follows from that of a statement which was to create something."""
+        """Record an error of ours, unless it follows from that of a statement which was to create something.
+
+        An error after the program has waited for a job that never ends does not happen where it is run.
+        """
         text = text_of(error)
+        if self._awaited is not None:
+            advice = f"the program waits for job {self._awaited!r}, which never ends, before it gets here: {text}"
+            self.find(Kind.UNCHECKED, place, name_of(error), advice)
+            return
         lost = next((name for name in self._lost if re.search(rf"\b{re.escape(name)}\b", text)), None)
         if lost is None:
             self.find(Kind.FAILS, place, name_of(error), text)

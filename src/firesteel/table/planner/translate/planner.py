@@ -116,7 +116,7 @@ class Planner:
         """
         with self._own_job() as environment:
             collect_id = self._result_stream(node).collect_async()
-            self._keep_ancestors_of_last()
+            self._keep_ancestors(-1)
             batches = collect(environment, collect_id, _COLLECT, None)
         rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
@@ -131,7 +131,9 @@ class Planner:
     def insert(self, inserts: Sequence[Insert], job_name: str | None) -> JobClient:
         """Run inserts, each `(node, table, sink, request)`, as one job, and return its client."""
         with self._own_job() as environment:
+            others = len(transformations_of(environment))
             self.attach(inserts)
+            self._keep_ancestors(others)
             return environment.execute_async(job_name or "insert")
 
     def attach(self, inserts: Sequence[Insert]) -> None:
@@ -144,7 +146,7 @@ class Planner:
 
     @contextmanager
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
-        """Exclude the program's existing pipelines in the environment from the job that is created."""
+        """Leave the program as it is, whatever is added to it for a job."""
         environment = self._environment
         before = list(transformations_of(environment))
         try:
@@ -152,9 +154,10 @@ class Planner:
         finally:
             transformations_of(environment)[:] = before
 
-    def _keep_ancestors_of_last(self) -> None:
+    def _keep_ancestors(self, first: int) -> None:
+        """Leave out what the transformations from an index on do not read: other pipelines of the program."""
         transformations = transformations_of(self._environment)
-        needed, waiting = set(), [transformations[-1]]
+        needed, waiting = set(), transformations[first:]
         while waiting:
             transformation = waiting.pop()
             if id(transformation) not in needed:
