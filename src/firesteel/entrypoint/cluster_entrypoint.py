@@ -23,6 +23,7 @@ from firesteel.common.options.metric_options import (
 )
 from firesteel.common.options.option_check import check_options
 from firesteel.common.short_turns import take_short_turns
+from firesteel.entrypoint.job_garbage import JobGarbage
 from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
@@ -69,7 +70,7 @@ class ClusterEntrypoint:
     def __init__(self, configuration: Mapping[str, str], listeners: Sequence[JobStatusListener] = ()) -> None:
         check_options(configuration)
         self._telemetry = _telemetry(configuration)
-        self._listeners = [*listeners, *([] if self._telemetry is None else [self._telemetry.listener])]
+        self._listeners = [JobGarbage(), *listeners, *([] if self._telemetry is None else [self._telemetry.listener])]
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
