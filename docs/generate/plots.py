@@ -169,7 +169,7 @@ def parallelism() -> str:
 def soak() -> str:
     """Return the plot of what a cluster uses over time, as shares of what it used when it was warm."""
     head, *rows = _table_below(_SOAK, "Course")
-    svg = Svg(900, 330, "What a cluster with 20 jobs uses over time")
+    svg = Svg(900, 330, "What a cluster uses over time")
     width, height, base, left, top = 640, 230, 280, 60, 1.5
     for step in range(4):
         y = base - height * step / 3
@@ -188,7 +188,7 @@ def soak() -> str:
             for minute, value in zip(minutes, values, strict=True)
         ]
         svg.line(points, color=color)
-        svg.text(left + width + 16, 60 + 20 * line, name, anchor="start", size=12, color=color)
+        svg.text(left + width + 16, 60 + 20 * line, name.split(",")[0], anchor="start", size=12, color=color)
     return str(svg)
 
 

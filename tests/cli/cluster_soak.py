@@ -329,7 +329,7 @@ def page(soak: Soak, jobs: int) -> str:
     """Return the page about a run."""
     names = [name for name in soak.samples[0] if name != "minute"]
     each = max(1, len(soak.samples) // 40)
-    rows = [[f"{one['minute']:.0f}", *(f"{one[name]:,.0f}" for name in names)] for one in soak.samples[::each]]
+    rows = [[f"{one['minute']:.1f}", *(f"{one[name]:,.0f}" for name in names)] for one in soak.samples[::each]]
     found = [
         f"| {one.name} | {one.first:,.1f} | {one.last:,.1f} | {one.share:+.1%} | {one.per_hour:+,.1f} |"
         for one in growths(soak.samples)
