@@ -64,7 +64,7 @@ def test_each_enumerator_and_committer_is_in_the_table() -> None:
 
 
 class _Closed:
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: BaseException | None = None) -> None:
         self.times, self.error = 0, error
 
     def close(self) -> None:
@@ -88,14 +88,15 @@ def _committers(*committers: Any) -> Committers:
 
 
 @pytest.mark.parametrize("of", [_splits, _committers])
+@pytest.mark.parametrize("error", [OSError("gone"), SystemExit(3)])
 def test_one_that_cannot_be_closed_is_logged_and_the_others_are_closed(
-    of: Any, caplog: pytest.LogCaptureFixture
+    of: Any, error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wrong, right = _Closed(OSError("gone")), _Closed()
+    wrong, right = _Closed(error), _Closed()
     with caplog.at_level(logging.WARNING):
         of(wrong, right).close()
     assert (wrong.times, right.times) == (1, 1)
-    assert "could not be closed: OSError: gone" in caplog.text
+    assert f"could not be closed: {type(error).__name__}: {error}" in caplog.text
 
 
 def test_a_local_run_closes_enumerators(monkeypatch: Any) -> None:

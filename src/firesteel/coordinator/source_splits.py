@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar
 
+from firesteel.common.closing import close_all
 from firesteel.common.encoding import decoded, encoded
 from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.coordinator.backlog import Backlog
 from firesteel.functions.connector_base import Source
 from firesteel.functions.source_reading import ReadingHints
 from firesteel.functions.splits import WITHOUT_SPLITS, Known, Split, SplitRange
-
-logger = logging.getLogger(__name__)
 
 
 class KnownKeys:
@@ -111,12 +109,8 @@ class SourceSplits:
         self._adopt(SourceState(parallelism))
 
     def close(self) -> None:
-        """Close the enumerators; an error is logged, as the run is over."""
-        for enumerator in self._enumerators:
-            try:
-                enumerator.close()
-            except Exception as error:
-                logger.warning("an enumerator could not be closed: %s: %s", type(error).__name__, error)
+        """Close the enumerators."""
+        close_all(self._enumerators)
 
     def _adopt(self, state: SourceState) -> None:
         """Start from a state; splits are discovered at once, and readers are told about all of them again."""

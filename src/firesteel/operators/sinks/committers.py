@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from firesteel.common.closing import close_all
 from firesteel.errors import FiresteelError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Committer, Sink
@@ -75,12 +76,8 @@ class Committers:
         return any(_has_own_types(self.committer(sink_id)) for sink_id in self._make)
 
     def close(self) -> None:
-        """Close the committers that were used; an error is logged, as what they have committed is committed."""
-        for committer in self._made.values():
-            try:
-                committer.close()
-            except Exception as error:
-                logger.warning("a committer could not be closed: %s: %s", type(error).__name__, error)
+        """Close the committers that were used."""
+        close_all(self._made.values())
 
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:
         """Return the committables without those of sinks that the job does not have, and log what was dropped."""
