@@ -178,7 +178,7 @@ def _without_matches(
     outer: Rel, values: Sequence[Rex], inner: Rel, reasons: Sequence[_Match], conditions: list[Rex], is_streaming: bool
 ) -> Rel:
     width = len(outer.row_type)
-    parts = list(conditions)
+    parts: list[Rex] = []
     marked = extended(inner, [_TRUE], "$row")
     for reason, value, column in zip(reasons, values, refs(inner.row_type), strict=False):
         match reason:
@@ -189,7 +189,7 @@ def _without_matches(
             case _Match.NO_VALUE:  # An equation, so that other rows are not compared at all.
                 parts.append(call("=", call("IS NULL", value), shift(refs(marked.row_type)[-1], width)))
     inner = marked if _Match.NO_VALUE in reasons else inner
-    return make_join(outer, inner, "ANTI", conjunction(parts), is_streaming)
+    return make_join(outer, inner, "ANTI", conjunction([*parts, *conditions]), is_streaming)
 
 
 def _over_domain(apply: Apply, is_streaming: bool) -> Rel:
