@@ -171,10 +171,7 @@ def soak() -> str:
     head, *rows = _table_below(_SOAK, "Course")
     svg = Svg(900, 330, "What a cluster uses over time")
     width, height, base, left, top = 640, 230, 280, 60, 1.5
-    for step in range(4):
-        y = base - height * step / 3
-        svg.line([(left, y), (left + width, y)], color=_PALE)
-        svg.text(left - 8, y + 4, f"{top * step / 3:.0%}", anchor="end", size=11, color=GREY)
+    _levels(svg, left, width, base, height, [f"{top * step / 3:.0%}" for step in range(4)])
     minutes = [_number(row[0]) for row in rows]
     for minute in range(0, math.ceil(minutes[-1]) + 1, 15):
         svg.text(left + width * minute / minutes[-1], base + 18, str(minute), size=11, color=GREY)
@@ -199,10 +196,7 @@ def _lines(
     width, height, base = 330, 200, 245
     numbers = sorted({x for points in series.values() for x, _ in points})
     low, high = math.log10(numbers[0]), math.log10(numbers[-1])
-    for step in range(5):
-        y = base - height * step / 4
-        svg.line([(left, y), (left + width, y)], color=_PALE)
-        svg.text(left - 8, y + 4, f"{top * step / 4:g}", anchor="end", size=11, color=GREY)
+    _levels(svg, left, width, base, height, [f"{top * step / 4:g}" for step in range(5)])
     svg.text(left - 40, 28, unit, anchor="start", size=12, color=GREY)
     for x in numbers:
         place = left + width * (math.log10(x) - low) / (high - low)
@@ -214,6 +208,14 @@ def _lines(
         for x, y in placed:
             svg.circle(x, y, color)
         svg.text(placed[0][0] + 6, placed[0][1] - 24, name, anchor="start", size=12, color=color, bold=True)
+
+
+def _levels(svg: Svg, left: float, width: float, base: float, height: float, texts: Sequence[str]) -> None:
+    """Draw levels from the base to the top, each with its text."""
+    for step, text in enumerate(texts):
+        y = base - height * step / (len(texts) - 1)
+        svg.line([(left, y), (left + width, y)], color=_PALE)
+        svg.text(left - 8, y + 4, text, anchor="end", size=11, color=GREY)
 
 
 def _short(number: float) -> str:

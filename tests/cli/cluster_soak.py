@@ -22,20 +22,20 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.client.rest_client import RestClusterClient
 from tests.cli import soak_job, soak_process
 from tests.cli.session import RUN_DIRECTORY, firesteel
 from tests.exactly_once.processes import KINDS, Process, left_after, processes_of
 from tests.kafka.broker import Broker, running
 from tests.kafka.log import CommittedLog
-from tests.waiting import wait_for
+from tests.waiting import repeating, wait_for
 
 JOBS = 20
 PAGE = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -262,13 +262,10 @@ class Soak:
 
     def growing_types(self) -> str:
         """Return the types of which there were more objects at the end, the most first."""
-        lines = [json.loads(line) for line in self._objects.read_text().splitlines()]
-        warm = lines[_WARM_S // soak_process.PAUSE_S :] or lines
-        hours = max(1, len(warm) - 1) * soak_process.PAUSE_S / 3600
-        third = max(1, len(warm) // 3)
-        growth = {name: (_median(name, warm[-third:]) - _median(name, warm[:third])) / hours * 1.5 for name in warm[-1]}
-        most = sorted(growth.items(), key=lambda item: -item[1])[:6]
-        return ", ".join(f"{name} {count:+,.0f}" for name, count in most)
+        lines = self._objects.read_text().splitlines()
+        found = growths([{"minute": n * soak_process.PAUSE_S / 60, **json.loads(line)} for n, line in enumerate(lines)])
+        most = sorted((one for one in found if one.name != "all"), key=lambda one: -one.per_hour)[:6]
+        return ", ".join(f"{one.name} {one.per_hour:+,.0f}" for one in most)
 
 
 def _median(name: str, rows: list[dict[str, float]]) -> float:
@@ -319,7 +316,7 @@ def growths(samples: list[dict[str, float]]) -> list[Growth]:
     found = []
     for name in warm[0]:
         if name != "minute":
-            values = [one[name] for one in warm]
+            values = [one.get(name, 0) for one in warm]
             slope = statistics.linear_regression(hours, values).slope if len(values) > 1 else 0.0
             found.append(Growth(name, _median(name, warm[:third]), _median(name, warm[-third:]), slope))
     return found
@@ -363,36 +360,23 @@ def run(hours: float, jobs: int) -> list[str]:
         soak = Soak(stack.enter_context(running()), directory, jobs)
         stack.callback(soak.close)
         begun_s = time.monotonic()
-        events: list[tuple[float, Callable[[], object]]] = [
-            (1, soak.feed),
-            (_FILE_S, soak.write_files),
-            (_SAMPLE_S, lambda: soak.sample((time.monotonic() - begun_s) / 60)),
-            (_CHANGE_S, soak.change),
-            (_FAULT_S, soak.hit),
-            (_CHANGE_S, lambda: written.write_text(page(soak, jobs))),
+        events: list[tuple[Callable[[], object], float]] = [
+            (soak.feed, 1),
+            (soak.write_files, _FILE_S),
+            (lambda: soak.sample((time.monotonic() - begun_s) / 60), _SAMPLE_S),
+            (soak.change, _CHANGE_S),
+            (soak.hit, _FAULT_S),
+            (lambda: written.write_text(page(soak, jobs)), _CHANGE_S),
         ]
-        _repeat(events, begun_s + hours * 3600)
+        with ExitStack() as calls:
+            repeated = [calls.enter_context(repeating(*event)) for event in events]
+            wait(repeated, hours * 3600, FIRST_EXCEPTION)
         soak.end()
         written.write_text(page(soak, jobs))
     grown = [f"{one.name} {one.share:+.0%}" for one in growths(soak.samples) if one.share > _MOST_GROWTH]
     if not soak.wrong:
         shutil.rmtree(directory)
     return [*soak.wrong, *grown]
-
-
-def _repeat(events: list[tuple[float, Callable[[], object]]], until_s: float) -> None:
-    """Call each function at its interval, each kind in a thread of its own; raise the first error."""
-
-    def repeat(interval_s: float, call: Callable[[], object]) -> None:
-        due_s = time.monotonic()
-        while (due_s := due_s + interval_s) < until_s:
-            time.sleep(max(0.0, due_s - time.monotonic()))
-            with suppress(ClusterClientError):  # A JVM was killed; the next one is a minute later.
-                call()
-
-    with ThreadPoolExecutor(len(events)) as pool:
-        for done in [pool.submit(repeat, *event) for event in events]:
-            done.result()
 
 
 def main() -> int:

@@ -14,8 +14,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from tests.exactly_once.job import KAFKA_JOBS
 from tests.exactly_once.outputs import Kafka
 from tests.exactly_once.processes import KINDS, PAUSES
 from tests.kafka.broker import Broker, running
+from tests.waiting import repeating
 
 PARTITIONS = 2
 
@@ -47,24 +47,6 @@ def run(broker: Broker, case: Case, directory: Path, pauses: bool) -> Outcome:
 
 
 @contextlib.contextmanager
-def _repeating(call: Callable[[], None], pause_s: float) -> Iterator[None]:
-    """Call a function repeatedly in a thread; its error is raised at the end."""
-    stopping = threading.Event()
-
-    def repeat() -> None:
-        while not stopping.wait(pause_s):
-            call()
-
-    with ThreadPoolExecutor(1) as pool:
-        repeated = pool.submit(repeat)
-        try:
-            yield
-        finally:
-            stopping.set()
-        repeated.result()
-
-
-@contextlib.contextmanager
 def _watching(broker: Broker, topic: str, checkpoints: Path) -> Iterator[list[str]]:
     """Gather where the offsets of the group are ahead of the newest checkpoint."""
     ahead: list[str] = []
@@ -83,7 +65,7 @@ def _watching(broker: Broker, topic: str, checkpoints: Path) -> Iterator[list[st
                     if any(offset > position for offset, position in zip(offsets, positions, strict=True)):
                         ahead.append(f"the group is at {offsets}, the checkpoint at {positions}")
 
-    with _repeating(compare, 0.2):
+    with repeating(compare, 0.2):
         yield ahead
 
 
@@ -106,7 +88,7 @@ def _pausing(broker: Broker, seed: int | None) -> Iterator[None]:
             threading.Event().wait(rng.uniform(0.2, 2))
             broker.process.send_signal(signal.SIGCONT)
 
-    with _repeating(pause, 0.7):
+    with repeating(pause, 0.7):
         yield
 
 
