@@ -29,5 +29,7 @@ if __name__ == "__main__":
     path = sys.argv.pop(1)
     threading.Thread(target=count, args=(path,), daemon=True).start()
     from firesteel.cli import main
+    from firesteel.common.parent_process import die_with_parent
 
+    die_with_parent()
     main()
