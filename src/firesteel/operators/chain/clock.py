@@ -17,7 +17,8 @@ _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """Linux counts the time in which the machine was suspended by CLOCK_BOOTTIME only."""
 
 
-_steady_ns: TimeSource = partial(time.clock_gettime_ns, _STEADY)
+steady_ns: TimeSource = partial(time.clock_gettime_ns, _STEADY)
+"""Returns elapsed time; a call of it takes as long as a few look-ups in a dictionary."""
 
 
 class SteadyClock:
@@ -38,7 +39,7 @@ class SteadyClock:
         5002
     """
 
-    def __init__(self, wall_ns: TimeSource = time.time_ns, steady_ns: TimeSource = _steady_ns) -> None:
+    def __init__(self, wall_ns: TimeSource = time.time_ns, steady_ns: TimeSource = steady_ns) -> None:
         self._steady_ns = steady_ns
         self.offset_ns = wall_ns() - steady_ns()
 
@@ -55,20 +56,47 @@ _of_process = SteadyClock()
 _time_ns: TimeSource | None = None
 
 
+_ALWAYS = -1
+"""An elapsed time that is always over."""
+
+
+class Millisecond:
+    """The current processing time, for calls that must not take longer than reading elapsed time.
+
+    Attributes:
+        ms: The time in ms; valid as long as `steady_ns()` is below `until_ns`, else `tick` sets it.
+        until_ns: The elapsed time at which `ms` is over.
+    """
+
+    __slots__ = ("ms", "until_ns")
+
+    def __init__(self) -> None:
+        self.ms, self.until_ns = 0, _ALWAYS
+
+    def tick(self) -> None:
+        """Read the clock."""
+        self.ms = now_ms()
+        # A time source of a test may go as it likes.
+        self.until_ns = _ALWAYS if _time_ns is not None else (self.ms + 1) * 1_000_000 - _of_process.offset_ns
+
+
+MILLISECOND = Millisecond()
+"""That of this process."""
+
+
 def now_ms() -> int:
     """Return the current processing time in ms."""
-    if _time_ns is not None:
-        return _time_ns() // 1_000_000
-    # `SteadyClock.now_ms` written out: states with a time to live ask on each access.
-    return (_of_process.offset_ns + _steady_ns()) // 1_000_000
+    return _of_process.now_ms() if _time_ns is None else _time_ns() // 1_000_000
 
 
 def follow(now_ms: int) -> None:
     """Continue from the processing time of the job's coordinator, so that slots on all hosts share one clock."""
     _of_process.set(now_ms)
+    MILLISECOND.until_ns = _ALWAYS
 
 
 def use_time_source(time_ns: TimeSource | None) -> None:
     """Read processing time from a function that returns ns, or from the clock of this process if None."""
     global _time_ns
     _time_ns = time_ns
+    MILLISECOND.until_ns = _ALWAYS

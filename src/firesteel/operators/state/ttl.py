@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from firesteel.functions.state_ttl import StateTtlConfig
-from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.clock import MILLISECOND, now_ms, steady_ns
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
@@ -167,10 +167,14 @@ class Life:
         if self.cleans:
             self.access()
         stamped = table.data.get(entry)
-        if stamped is None:
-            return None
-        now = now_ms()
-        if self.is_over(stamped, now):
+        return None if stamped is None else self.found(table, entry, stamped)
+
+    def found(self, table: StateTable, entry: object, stamped: Stamped) -> Stored:
+        """Do what `read` does with an entry that is there."""
+        if steady_ns() >= MILLISECOND.until_ns:
+            MILLISECOND.tick()
+        now = MILLISECOND.ms
+        if stamped[1] + self.ttl_ms <= now:
             table.remove(entry)
             return stamped[0] if self.returns_expired else None
         if self.renews_on_read:

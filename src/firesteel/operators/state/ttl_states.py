@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import IMMUTABLE, own
 from firesteel.functions.state import StateDescriptor
-from firesteel.operators.chain.clock import now_ms
+from firesteel.operators.chain.clock import MILLISECOND, now_ms, steady_ns
 from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
@@ -55,13 +55,20 @@ class TtlValueState(KeyedValueState):
 
     def value(self) -> Stored:
         """Return the value of the current key, or None."""
-        backend = self._backend
-        value = self._life.read(self._table, backend.current_entry if self._namespaced else backend.current_key)
+        backend, life = self._backend, self._life
+        entry = backend.current_entry if self._namespaced else backend.current_key
+        if life.cleans:
+            life.access()
+        stamped = self._table.data.get(entry)
+        if stamped is None:
+            return None
+        value = life.found(self._table, entry, stamped)
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def update(self, value: object) -> None:
         """Set the value of the current key and its timestamp; None clears it."""
-        now = self._life.access()
+        if self._life.cleans:
+            self._life.access()
         if value is None:
             self.clear()
             return
@@ -71,9 +78,11 @@ class TtlValueState(KeyedValueState):
             value = own(value)
         backend = self._backend
         entry = backend.current_entry if self._namespaced else backend.current_key
+        if steady_ns() >= MILLISECOND.until_ns:
+            MILLISECOND.tick()
         table = self._table
         # `put` written out, as in `KeyedValueState`.
-        table.data[entry] = (value, now)
+        table.data[entry] = (value, MILLISECOND.ms)
         table.dirty.append(entry)
 
 
