@@ -226,6 +226,14 @@ def test_job_with_the_same_prefix_fences_the_older_one_which_says_so(broker: Bro
     assert broker.values(topic) == ["lost", "new", "old"]
 
 
+def test_topics_are_looked_for_at_the_brokers_of_the_sink(broker: Broker) -> None:
+    topic = broker.topic()
+    KafkaCommitter({"bootstrap.servers": broker.servers}).check([request(topic, 0, "a")])
+    elsewhere = {"bootstrap.servers": "127.0.0.1:1", "request.timeout.ms": "500", "default.api.timeout.ms": "500"}
+    with pytest.raises(KafkaError):
+        KafkaCommitter(elsewhere).check([request(topic, 0, "a")])
+
+
 def test_several_batches_of_a_checkpoint_are_one_transaction_and_files_are_removed(
     broker: Broker, tmp_path: Path
 ) -> None:

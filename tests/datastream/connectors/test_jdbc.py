@@ -453,3 +453,22 @@ def test_properties_of_a_mysql_address_get_the_names_of_its_driver(caplog: pytes
         database_of("jdbc:mysql://h/d?sslMode=maybe", None, None)
     with pytest.raises(ValueError, match="has no host; expected jdbc:mysql://<host>"):
         database_of("jdbc:mysql:///d", None, None)
+
+
+@pytest.mark.parametrize("user", ["", "sa:geheim@"])
+@pytest.mark.parametrize("address", ["oracle://{}h/d", "mysql://{}/d", "mariadb://{}:1/d"])
+def test_messages_about_an_address_hide_its_passwords(address: str, user: str) -> None:
+    url = f"jdbc:{address.format(user)}?password=geheim&ssl=true"
+    with pytest.raises(ValueError, match=r"password=\*{6}&ssl=true") as refused:
+        database_of(url, None, None)
+    at = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(url).build()
+    postgres = database_of(f"jdbc:postgresql://{user}h/d?password=geheim", None, None)
+    assert "geheim" not in f"{refused.value} {at!r} {postgres!r}"
+
+
+@pytest.mark.parametrize("user", ["", "sa:geheim@"])
+def test_the_message_about_a_missing_driver_hides_passwords(user: str, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ModuleNotFoundError, match="psycopg|postgresql") as missing:
+        database_of(f"jdbc:postgresql://{user}h/d", None, None).connect()
+    assert "geheim" not in str(missing.value)

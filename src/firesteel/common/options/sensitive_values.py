@@ -32,6 +32,16 @@ def masked_value(key: str, value: str) -> str:
     return _HIDDEN if _SECRET.search(key) else _masked_text(value)
 
 
+def masked_address(url: str) -> str:
+    """Return an address as messages may show it, without the passwords in it and in its query.
+
+    Example:
+        >>> masked_address("postgresql://sa:geheim@db:5432/shop?password=geheim&ssl=true")
+        'postgresql://sa:******@db:5432/shop?password=******&ssl=true'
+    """
+    return _masked_text(url)
+
+
 def _masked_text(text: str) -> str:
     if text.lstrip().startswith(("{", "[")):
         try:

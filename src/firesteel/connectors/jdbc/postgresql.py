@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 from firesteel.common.optional_package import optional_package
+from firesteel.common.options.sensitive_values import masked_address
 from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
 
@@ -28,7 +29,7 @@ class PostgresDatabase:
     begin: ClassVar[str] = "BEGIN"
     lock: ClassVar[str | None] = "SELECT pg_advisory_xact_lock(hashtext(%s))"
     upsert: ClassVar[str] = UPSERT
-    url: str
+    url: str = field(repr=False)
     options: tuple[tuple[str, str], ...] = field(repr=False)
 
     def connect(self) -> Any:
@@ -58,7 +59,7 @@ class PostgresDatabase:
 
 
 def _psycopg(url: str) -> ModuleType:
-    with optional_package(f"JDBC: {url}", "psycopg", "postgresql"):
+    with optional_package(f"JDBC: {masked_address(url)}", "psycopg", "postgresql"):
         import psycopg
     return psycopg
 

@@ -17,7 +17,6 @@ from firesteel.functions.connector_base import CommitRequest, Committer
 logger = logging.getLogger(__name__)
 
 _MOST_THREADS = 16
-_KNOWN_TOPICS: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,7 @@ class KafkaCommitter(Committer):
 
     properties: Mapping[str, str] = field(repr=False)
     _ids: set[str] = field(default_factory=set, repr=False, compare=False)
+    _known_topics: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Check that all topics exist.
@@ -74,12 +74,12 @@ class KafkaCommitter(Committer):
             KafkaError: a topic does not exist, or brokers do not respond.
         """
         topics = {topic for request in requests for topic in request.committable.topics}
-        unknown = topics - _KNOWN_TOPICS
+        unknown = topics - self._known_topics
         if unknown:
             admin = KafkaAdmin(self.properties)
             for topic in sorted(unknown):
                 admin.require_topic(topic)
-            _KNOWN_TOPICS.update(unknown)
+            self._known_topics.update(unknown)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Produce the records that were not produced before, concurrently for all writers.
