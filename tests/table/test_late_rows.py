@@ -33,7 +33,6 @@ ASKED = [
     "SELECT * FROM TABLE(SESSION(TABLE s PARTITION BY k, DESCRIPTOR(t), INTERVAL '1' MINUTE))",
     "SELECT TUMBLE_START(t, INTERVAL '1' DAY), COUNT(*) FROM s GROUP BY TUMBLE(t, INTERVAL '1' DAY)",
     "SELECT s.k FROM s, r WHERE s.k = r.k AND s.t BETWEEN r.t - INTERVAL '1' HOUR AND r.t",
-    "SELECT s.k, x.v FROM s JOIN r FOR SYSTEM_TIME AS OF s.t AS x ON s.k = x.k",
     "SELECT k, v FROM s ORDER BY t",
     "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY t) FROM s",
     f"SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {BOUNDS} ORDER BY v) AS n FROM {WINDOWS}) WHERE n < 3",
@@ -43,6 +42,12 @@ ASKED = [
     "SELECT k FROM s WHERE t > CURRENT_WATERMARK(t)",
     f"SELECT x.k FROM (SELECT * FROM {WINDOWS}) AS x JOIN (SELECT * FROM {WINDOWS}) AS y ON x.k = y.k "
     "AND x.window_start = y.window_start AND x.window_end = y.window_end",
+]
+
+TEMPORAL = "SELECT s.k, s.t, x.v FROM s JOIN r FOR SYSTEM_TIME AS OF s.t AS x ON s.k = x.k"
+OF_VERSIONS = [
+    TEMPORAL,
+    f"SELECT TUMBLE_START(t, INTERVAL '1' DAY), COUNT(*) FROM ({TEMPORAL}) AS j GROUP BY TUMBLE(t, INTERVAL '1' DAY)",
 ]
 
 
@@ -62,6 +67,14 @@ def test_a_watermark_marks_late_rows_only_for_those_that_ask(sql, asks):
     assert {node in late for node in watermarks} == {asks}
 
 
+@pytest.mark.parametrize("sql", OF_VERSIONS)
+def test_no_one_asks_which_versions_of_a_table_are_late(sql):
+    found = plans(sql)
+    late = decide_lateness(found)
+    watermarks = [node for node in inputs_first(found) if isinstance(node, rel.AssignWatermark)]
+    assert [node in late for node in watermarks] == [True, False]
+
+
 def test_one_query_that_asks_is_enough():
     found = plans(NOT_ASKED[1], ASKED[0])
     late = decide_lateness(found)
@@ -70,5 +83,5 @@ def test_one_query_that_asks_is_enough():
 
 def test_each_node_is_in_a_query():
     leaves_and_lookups = {rel.StreamScan, rel.Values, rel.LookupJoin}
-    seen = {type(node) for node in inputs_first(plans(*NOT_ASKED, *ASKED))}
+    seen = {type(node) for node in inputs_first(plans(*NOT_ASKED, *ASKED, TEMPORAL))}
     assert seen == ASKS_FOR_WATERMARKS.keys() - leaves_and_lookups
