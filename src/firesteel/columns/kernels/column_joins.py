@@ -83,8 +83,17 @@ class PairMatcher:
                 if len(rows):
                     yield Matches(number, rows, positions)
 
+    def deciding(self, index: int) -> tuple[int, ...]:
+        """Return the columns of side `index` that decide whether rows match, ascending."""
+        start = index * len(self.types[0])
+        needed = {number - start for number in self._needed if 0 <= number - start < len(self.types[index])}
+        return tuple(sorted(needed.union(self._plan.keys[index])))
+
     def fits(self, index: int, batch: ColumnBatch, rows: Array, others: ColumnBatch) -> Array:
-        """Return per row of a batch whether the join condition holds for it and the other row in its place."""
+        """Return per row of a batch whether the join condition holds for it and the other row in its place.
+
+        Only the columns of the other row that decide (see `deciding`) are read.
+        """
         places = np.arange(len(rows))
         found = self._are_equal(index, batch, rows, others, places)
         if self._condition is not None and found.any():

@@ -211,6 +211,22 @@ class LiveRows:
         """Return some rows."""
         return self._store.take(numbers)
 
+    def take_columns(self, numbers: Array, columns: tuple[int, ...]) -> ColumnBatch:
+        """Return some columns of rows, and no values (Arrow's null type) in the place of others."""
+        found = self._store.take(numbers, columns).columns
+        cells = [pa.nulls(len(numbers))] * self._width
+        for column, values in zip(columns, found, strict=True):
+            cells[column] = values
+        return ColumnBatch(tuple(cells), len(numbers))
+
+    def complete(self, rows: ColumnBatch, numbers: Array, columns: tuple[int, ...]) -> ColumnBatch:
+        """Return the rows of which `take_columns` has given some columns."""
+        missing = tuple(set(range(self._width)).difference(columns))
+        if not missing:
+            return rows
+        others = self.take_columns(numbers, missing).columns
+        return rows.with_columns([others[i] if i in missing else rows.columns[i] for i in range(self._width)])
+
     def parts(self) -> Iterator[tuple[ColumnBatch, Array]]:
         """Yield all rows with their numbers, in parts."""
         for numbers in self._store.parts():

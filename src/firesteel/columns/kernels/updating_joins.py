@@ -91,7 +91,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     def _pairs(
         self, index: int, rows: ColumnBatch, places: Array, numbers: Array
     ) -> tuple[Array, Array, ColumnBatch | None]:
-        """Return which rows match which others of those with the same hash, and these, if there are any."""
+        """Return which rows match which others of those with the same hash; if any do, with what decides of these."""
         other = self._sides[1 - index]
         places, numbers = other.there(places, numbers)
         if len(places):
@@ -100,11 +100,15 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
                 places, numbers = places[~is_null[places]], numbers[~is_null[places]]
         if not len(places):
             return places, numbers, None
-        others = other.take(numbers)
+        others = other.take_columns(numbers, self._matcher.deciding(1 - index))
         fits = self._matcher.fits(index, rows, places, others)
         if fits.all():
             return places, numbers, others
         return places[fits], numbers[fits], others.take(np.flatnonzero(fits))
+
+    def _whole(self, index: int, others: ColumnBatch, numbers: Array) -> ColumnBatch:
+        """Return all columns of the others that `_pairs` has found."""
+        return self._sides[1 - index].complete(others, numbers, self._matcher.deciding(1 - index))
 
     def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
         """Emit what rows change, and return how many others each of them matches."""
@@ -117,6 +121,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         rows = replace(rows, kinds=kinds)
         parts, orders = [], []
         if others is not None:
+            others = self._whole(index, others, numbers)
             parts.append(self._matcher.paired(index, rows.take(places), others))
             orders.append(4 * np.arange(len(places)) + _PAIR)
         if self._outer[1 - index] and others is not None:

@@ -25,7 +25,8 @@ class UpdatingSemiJoin(UpdatingJoin):
             self._emit_left(rows, matches)
         elif others is not None:
             is_first, is_last = self._recount(1, numbers, are_retractions(rows.kinds_or_inserts())[places])
-            self._turn(others.filter(is_first | is_last), is_first[is_first | is_last])
+            turns = is_first | is_last
+            self._turn(self._whole(1, others.filter(turns), numbers[turns]), is_first[turns])
         return matches
 
     def _emit_left(self, rows: ColumnBatch, matches: Array) -> None:
@@ -83,6 +84,6 @@ class UpdatingSemiJoinByKey(UpdatingSemiJoin):
     def _turn_keys(self, rows: ColumnBatch, hashes: Hashes, has_match: Array) -> None:
         found = self._sides[0].find(hashes)
         for start, stop in parts_of(found.counts, PAIRS):
-            places, _, others = self._pairs(1, rows.slice(start, stop), *found.pairs(start, stop))
+            places, numbers, others = self._pairs(1, rows.slice(start, stop), *found.pairs(start, stop))
             if others is not None:
-                self._turn(others, has_match[start:stop][places])
+                self._turn(self._whole(1, others, numbers), has_match[start:stop][places])

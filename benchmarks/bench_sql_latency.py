@@ -1,0 +1,190 @@
+"""Latency of SQL: Kafka to Kafka with one aggregation, and small statements on a warm session.
+
+python benchmarks/bench_sql_latency.py [--seconds S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import harness
+
+from firesteel.table import EnvironmentSettings, TableEnvironment
+from tests.kafka.broker import Broker, running
+
+RATE, KEYS, PARTITIONS, PARALLELISM = 5_000, 1_000, 4, 2
+TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} partitions of a Kafka broker in memory on
+the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends when a
+consumer has a result and begins when the latest record in it was produced. The first third of the time does
+not count. By hand: one process that consumes, counts in a dictionary and produces, without lasting state. Small
+statements give three rows each, in a session that has run them before: from `execute_sql` to the last row."""
+EVENTS = """CREATE TABLE events (k INT, written DOUBLE) WITH ('connector' = 'kafka', 'topic' = '{topic}',
+'properties.bootstrap.servers' = '{servers}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json')"""
+COUNTS = """CREATE TABLE counts (k INT, n BIGINT, written DOUBLE, PRIMARY KEY (k) NOT ENFORCED) WITH (
+'connector' = 'upsert-kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}',
+'key.format' = 'json', 'value.format' = 'json')"""
+VALUES = "(VALUES (1, 'a'), (2, 'b'), (3, 'a'), (4, 'c')) AS t (n, s)"
+SMALL = {
+    "filter": f"SELECT n + 1, s FROM {VALUES} WHERE n < 4",
+    "GROUP BY": f"SELECT s, SUM(n) FROM {VALUES} WHERE n < 4 GROUP BY s",
+    "join": f"SELECT t.n, u.n FROM {VALUES} JOIN (VALUES (1, 'a'), (2, 'b')) AS u (n, s) ON t.s = u.s",
+}
+SMALL_RUNS = 20
+
+
+# --- Kafka to Kafka ---------------------------------------------------------------------------------------------------
+
+
+def consumer_of(broker: Broker, topic: str, group: str) -> Any:
+    """Return a consumer of all partitions of a new topic."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({**broker.client, "group.id": group, "fetch.wait.max.ms": 5})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    return consumer
+
+
+def read(broker: Broker, topic: str, found: list[tuple[float, float]], is_over: threading.Event) -> None:
+    """Collect when the latest record of each result was written, and when the result came."""
+    consumer = consumer_of(broker, topic, "reader")
+    while not is_over.is_set():
+        for message in consumer.consume(10_000, 0.005):
+            if message.value():
+                found.append((json.loads(message.value())["written"], time.time()))
+    consumer.close()
+
+
+def produce(broker: Broker, topic: str, seconds: float) -> None:
+    """Produce records at the rate."""
+    from confluent_kafka import Producer
+
+    producer = Producer({**broker.client, "linger.ms": 5})
+    begin = time.time()
+    for i in range(int(RATE * seconds)):
+        while (now := time.time()) < begin + i / RATE:
+            time.sleep(0.0005)
+        producer.produce(topic, json.dumps({"k": i % KEYS, "written": now}), partition=i % PARTITIONS)
+        producer.poll(0)
+    producer.flush()
+
+
+def by_sql(options: dict[str, str]) -> Callable[[Broker, str, str], Callable[[], None]]:
+    """Return what starts the statement, and returns what ends it."""
+
+    def start(broker: Broker, before: str, after: str) -> Callable[[], None]:
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        for key, value in {"parallelism.default": str(PARALLELISM), **options}.items():
+            t_env.get_config().set(key, value)
+        t_env.execute_sql(EVENTS.format(topic=before, servers=broker.servers))
+        t_env.execute_sql(COUNTS.format(topic=after, servers=broker.servers))
+        result = t_env.execute_sql("INSERT INTO counts SELECT k, COUNT(*), MAX(written) FROM events GROUP BY k")
+        return lambda: result.get_job_client().cancel().result()
+
+    return start
+
+
+def by_hand(broker: Broker, before: str, after: str) -> Callable[[], None]:
+    """Start a loop that counts, and return what ends it."""
+    from confluent_kafka import Producer
+
+    is_over, consumer = threading.Event(), consumer_of(broker, before, "by-hand")
+    producer = Producer({**broker.client, "linger.ms": 5})
+
+    def count() -> None:
+        counts: dict[int, int] = {}
+        while not is_over.is_set():
+            results = {}
+            for message in consumer.consume(10_000, 0.005):
+                event = json.loads(message.value())
+                counts[event["k"]] = counts.get(event["k"], 0) + 1
+                results[event["k"]] = event["written"]
+            for key, written in results.items():
+                value = json.dumps({"k": key, "n": counts[key], "written": written})
+                producer.produce(after, value, json.dumps({"k": key}))
+            producer.poll(0)
+        consumer.close()
+
+    thread = threading.Thread(target=count)
+    thread.start()
+
+    def end() -> None:
+        is_over.set()
+        thread.join()
+
+    return end
+
+
+def latencies(start: Callable[[Broker, str, str], Callable[[], None]], seconds: float) -> list[float]:
+    """Return the sorted latencies in s."""
+    found: list[tuple[float, float]] = []
+    is_over = threading.Event()
+    with running() as broker:
+        before, after = broker.topic(PARTITIONS), broker.topic(PARTITIONS)
+        reader = threading.Thread(target=read, args=(broker, after, found, is_over))
+        reader.start()
+        end = start(broker, before, after)
+        produce(broker, before, seconds)
+        time.sleep(1)
+        is_over.set()
+        reader.join()
+        end()
+    warm = found[0][0] + seconds / 3
+    return sorted(came - written for written, came in found if written > warm)
+
+
+# --- small statements -------------------------------------------------------------------------------------------------
+
+
+def small(mode: str) -> dict[str, list[float]]:
+    """Return the sorted times in s of each small statement."""
+    t_env = TableEnvironment.create(getattr(EnvironmentSettings, f"in_{mode}_mode")())
+    t_env.get_config().set("parallelism.default", str(PARALLELISM))
+    found = {}
+    for name, statement in SMALL.items():
+        times = []
+        for _ in range(SMALL_RUNS + 3):
+            begin = time.perf_counter()
+            with t_env.execute_sql(statement).collect() as rows:
+                assert list(rows)
+            times.append(time.perf_counter() - begin)
+        found[name] = sorted(times[3:])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=TEXT)
+    parser.add_argument("--seconds", type=float, default=30, help="of each pipeline [30]")
+    options = parser.parse_args()
+    rows = []
+    for name, start in {
+        "by hand": by_hand,
+        "firesteel": by_sql({}),
+        "firesteel, buffer timeout of 10 ms": by_sql({"execution.buffer-timeout.interval": "10 ms"}),
+    }.items():
+        found = latencies(start, options.seconds)
+        at = [f"{1000 * found[int(len(found) * share)]:.0f}" for share in (0.5, 0.9, 0.99)]
+        print(name, *at, flush=True)
+        rows.append([name, f"{len(found):,}", *at])
+    lines = ["# SQL latency", "", TEXT, "", f"{harness.environment_line()}. {harness.versions_line()}.", ""]
+    lines += harness.table("Kafka to Kafka | results | p50 ms | p90 ms | p99 ms", rows)
+    rows = []
+    for mode in ("streaming", "batch"):
+        for name, times in small(mode).items():
+            print(mode, name, f"{statistics.median(times):.3f}", flush=True)
+            rows.append([f"{name}, {mode.upper()}", f"{statistics.median(times):.2f}", f"{times[-1]:.2f}"])
+    lines += ["", *harness.table("small statement | p50 s | most s", rows), ""]
+    harness.write_report("SQL latency", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
