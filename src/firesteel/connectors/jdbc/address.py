@@ -24,6 +24,6 @@ def database_of(url: str, user_name: str | None, password: str | None) -> Databa
     if scheme in ("mysql", "mariadb"):
         return mysql_of(plain, user_name, password)
     raise ValueError(
-        f"JDBC: no driver for {masked_address(url)!r}; use jdbc:sqlite:<path>, jdbc:postgresql://<host>:<port>/<database>, "
-        "jdbc:mysql://... or jdbc:mariadb://..."
+        f"JDBC: no driver for {masked_address(url)!r}; use jdbc:sqlite:<path>, "
+        "jdbc:postgresql://<host>:<port>/<database>, jdbc:mysql://... or jdbc:mariadb://..."
     )

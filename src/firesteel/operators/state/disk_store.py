@@ -42,7 +42,7 @@ _ENTRY_BYTES = 100
 
 _DROPPED_PART = 8
 _MAPPED_PART = 4
-"""The part of the memory for entries that pages of the file may take beside them."""
+"""The part of the memory for entries that pages of the file may take of it."""
 
 _LEAST_MAPPED = 1 << 20
 """Bytes of the file that may be mapped however little memory there is: the file must be mapped again for less."""
@@ -97,7 +97,10 @@ class DiskStore:
         configured = ROCKSDB_LOCAL_DIR.of(configuration)
         found = local_directory(configured) if configured else made_directory(temporary_directory(configuration))
         self._directory, self._memory = found, memory_of_process(configuration)
-        self._store = EmbeddedStore(found, max(self._memory.limit // _MAPPED_PART, _LEAST_MAPPED))
+        mapped = max(self._memory.limit // _MAPPED_PART, _LEAST_MAPPED)
+        self._store = EmbeddedStore(found, mapped)
+        self._mapped = CacheShare(self._memory)
+        self._mapped.used = mapped
         self._has_timers = ROCKSDB_TIMERS.of(configuration) == "ROCKSDB"
         self._chunks = ListChunks(self._store, _TABLE.pack(_CHUNKS))
         self._made: list[MappingOnDisk] = []

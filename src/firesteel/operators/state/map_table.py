@@ -24,8 +24,8 @@ class MapTable(DirtyEntries, ABC):
 
     __slots__ = ("_namespaced", "unexpired")
 
-    def __init__(self, name: str) -> None:
-        super().__init__([])
+    def __init__(self, name: str, is_on_disk: bool) -> None:
+        super().__init__([], is_on_disk)
         self._namespaced = name.startswith(NAMESPACED)
         self.unexpired: Unexpired | None = None
 
@@ -128,7 +128,7 @@ class MapsInMemory(MapTable):
     __slots__ = ("_maps",)
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, is_on_disk=False)
         self._maps: dict[object, dict[object, object]] = {}
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:
@@ -174,7 +174,7 @@ class MapsOnDisk(MapTable):
     __slots__ = ("_data",)
 
     def __init__(self, name: str, store: DiskStore) -> None:
-        super().__init__(name)
+        super().__init__(name, is_on_disk=True)
         self._data = store.table_of_pairs()
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:

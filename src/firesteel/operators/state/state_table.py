@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Protocol
 
 from firesteel.operators.state.disk_list import loaded
+from firesteel.operators.state.distinct_entries import distinct
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.mapping_on_disk import MappingOnDisk
@@ -76,21 +77,22 @@ class DirtyEntries:
         get it right before its entry is appended.
     """
 
-    __slots__ = ("_limit", "dirty")
+    __slots__ = ("_distinct", "_limit", "dirty")
 
-    def __init__(self, dirty: list[object]) -> None:
+    def __init__(self, dirty: list[object], is_on_disk: bool) -> None:
         self.dirty = dirty
+        self._distinct: Callable[[list[object]], Iterable[object]] = distinct if is_on_disk else _in_dictionary
         self._limit = _DIRTY_ENTRIES
 
     def forget_repetitions(self) -> None:
         """Remove duplicates when the list is long; the next time is when it has doubled."""
         if len(self.dirty) > self._limit:
-            self.dirty[:] = _distinct(self.dirty)
+            self.dirty[:] = self._distinct(self.dirty)
             self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
-    def take_dirty(self) -> Iterable[Entry]:
+    def take_dirty(self) -> list[Entry]:
         """Return each dirty entry once, and clear them."""
-        dirty = _distinct(self.dirty)
+        dirty = list(self._distinct(self.dirty))
         self.forget_dirty()
         return dirty
 
@@ -101,7 +103,7 @@ class DirtyEntries:
         self._limit = _DIRTY_ENTRIES
 
 
-def _distinct(entries: list[object]) -> dict[object, None]:
+def _in_dictionary(entries: list[object]) -> dict[object, None]:
     """Return entries without duplicates, in the order of their first occurrence."""
     found: dict[object, None] = {}
     for begin in range(0, len(entries), _AT_ONCE):
@@ -123,7 +125,7 @@ class StateTable(DirtyEntries):
     __slots__ = ("_disk", "data", "grown", "namespaced", "source", "unexpired")
 
     def __init__(self, name: str, data: MappingOnDisk | None) -> None:
-        super().__init__([] if data is None else data.changed)
+        super().__init__([] if data is None else data.changed, data is not None)
         self.data: MutableMapping[Entry, Stored] = {} if data is None else data
         self._disk = data
         self.grown: dict[Entry, int] = {}
@@ -173,11 +175,15 @@ class StateTable(DirtyEntries):
         grown, data = self.grown, self.data
         self.grown = {}
         dirty = self.take_dirty()
-        yield from zip(dirty, map(data.get, dirty, repeat(DELETED)), strict=False)
+        if grown:  # A list that was also replaced is among the dirty ones, with all its elements.
+            for entry in grown.keys() & dirty:
+                del grown[entry]
+        for begin in range(0, len(dirty), _AT_ONCE):
+            part = dirty[begin : begin + _AT_ONCE]
+            self.prefetch(part)
+            yield from zip(part, map(data.get, part, repeat(DELETED)), strict=True)
         for entry, length in grown.items():
-            # A list that was also replaced is among the dirty ones, with all its elements.
-            if entry not in dirty:
-                yield entry, ListPart(length, data[entry][length:])
+            yield entry, ListPart(length, data[entry][length:])
 
     def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all entries that have not expired, with their values."""
