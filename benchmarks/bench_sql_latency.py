@@ -24,8 +24,8 @@ from tests.kafka.broker import Broker, running
 
 RATE, KEYS, PARTITIONS, PARALLELISM = 5_000, 1_000, 4, 2
 TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} partitions of a Kafka broker in memory
-on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends when a
-consumer has a result and begins when the latest record in it was produced. The first third of the time does
+on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends
+when a consumer has a result and begins when the latest record in it was produced. The first third of the time does
 not count. By hand: one process that consumes, counts in a dictionary and produces, without lasting state. Small
 statements give three rows each, in a session that has run them before: from `execute_sql` to the last row."""
 EVENTS = """CREATE TABLE events (k INT, written DOUBLE) WITH ('connector' = 'kafka', 'topic' = '{topic}',
