@@ -21,7 +21,7 @@ from tests.exactly_once.series import RUNS, Series, page
 from tests.rest.fuzzing import api_failed
 from tests.runtime.highavailability.zookeeper_server import JAR
 from tests.runtime.recovery.killing import measure
-from tests.simulation.simulation import simulate
+from tests.simulation.control_plane.simulation import simulate
 
 SEEDS = 1000
 KILLS = 20

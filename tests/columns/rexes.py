@@ -4,7 +4,6 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.functions.casts import cast_type
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.columns.type_text import parse_type
@@ -30,7 +29,7 @@ def call(name, *operands):
 
 def cast(operand, target, name="CAST"):
     target = target if isinstance(target, DataType) else parse_type(target)
-    return Call(name, (operand,), cast_type(operand.type, target, name == "TRY_CAST"))
+    return Call(name, (operand,), target.with_nullable(name == "TRY_CAST" or operand.type.is_nullable))
 
 
 def run(rex, *columns, context=None):

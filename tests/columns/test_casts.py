@@ -10,9 +10,8 @@ from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.accumulators import fit_decimal
 from firesteel.columns.functions.cast_parsing import CastError
-from firesteel.columns.functions.casts import array_cast, cast_type
-from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.type_text import parse_type, type_text
+from firesteel.columns.functions.casts import array_cast
+from firesteel.columns.type_text import parse_type
 from firesteel.columns.value_text import time_zone
 from tests.columns.rexes import cast, column, lit, run
 
@@ -126,12 +125,6 @@ def test_what_a_plan_may_cast_can_be_computed(source):
     for target in map(parse_type, SAMPLES):
         if can_cast(parse_type(source), target):
             array_cast(parse_type(source), target, EvaluationContext())
-
-
-def test_types_of_casts():
-    assert type_text(cast_type(parse_type("INT NOT NULL"), parse_type("STRING"))) == "STRING NOT NULL"
-    with pytest.raises(FunctionError, match="TO_TIMESTAMP_LTZ"):
-        cast_type(parse_type("BIGINT"), parse_type("TIMESTAMP(3)"))
 
 
 NEAR_THE_MIDDLE = st.builds(

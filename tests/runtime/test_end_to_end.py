@@ -82,7 +82,8 @@ async def test_the_data_plane_learns_where_each_subtask_is(cluster: Cluster) -> 
         tdd = deployed[location.execution_attempt_id]
         assert location.slot == tdd.global_slot == location.subtask_index
         assert location.address == f"address-of-{tdd.allocation_id}"
-        assert cloudpickle.loads(tdd.serialized_job_graph).get_vertex(location.vertex_id).name == tdd.vertex_name
+        names = {vertex.id: vertex.name for vertex in cloudpickle.loads(tdd.serialized_job_graph).vertices}
+        assert names[location.vertex_id] == tdd.vertex_name
     assert len({location.address for location in cluster.query.descriptor.subtasks}) == 3
 
 

@@ -8,17 +8,17 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from tests.simulation.checkpoints.simulation import simulate as simulate_checkpoints
+from tests.simulation.control_plane.simulation import simulate as simulate_control_plane
+from tests.simulation.core.seed import Seed
 from tests.simulation.data_plane.simulation import simulate as simulate_data_plane
-from tests.simulation.simulation import simulate
 from tests.simulation.state.simulation import simulate as simulate_state
 
-PLANES: dict[str, Callable[[int], Any]] = {
-    "control": simulate,
+PLANES: dict[str, Callable[[int], Seed]] = {
+    "control_plane": simulate_control_plane,
     "checkpoints": simulate_checkpoints,
-    "data": simulate_data_plane,
+    "data_plane": simulate_data_plane,
     "state": simulate_state,
 }
 
@@ -29,25 +29,25 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="how many; 0: until stopped")
     parser.add_argument("--story", action="store_true", help="tell what happened")
-    parser.add_argument("--plane", choices=sorted(PLANES), default="control", help="what to simulate")
+    parser.add_argument("--plane", choices=sorted(PLANES), default="control_plane", help="what to simulate")
     parser.add_argument("--stop", action="store_true", help="stop at the first failing seed")
     options = parser.parse_args()
     gc.freeze()  # Seeds collect garbage, and need not look at what was imported.
     sys.unraisablehook = lambda _: None  # `finally` blocks of processes that were killed
-    failed, steps, start, seed = [], 0, time.perf_counter(), options.first
-    while not options.seeds or seed < options.first + options.seeds:
-        outcome = PLANES[options.plane](seed)
-        steps += outcome.steps
+    failed, steps, start, number = [], 0, time.perf_counter(), options.first
+    while not options.seeds or number < options.first + options.seeds:
+        seed = PLANES[options.plane](number)
+        steps += seed.steps
         if options.story:
-            print("\n".join(outcome.story))
-        if outcome.violations:
-            failed.append(seed)
-            print(f"seed {seed}: {outcome.violations[0]}", file=sys.stderr, flush=True)
+            print("\n".join(seed.story))
+        if seed.violations:
+            failed.append(number)
+            print(f"seed {number}: {seed.violations[0]}", file=sys.stderr, flush=True)
             if options.stop:
                 break
-        seed += 1
+        number += 1
     seconds = time.perf_counter() - start
-    print(json.dumps({"seeds": seed - options.first, "failed": failed, "steps": steps, "seconds": round(seconds, 1)}))
+    print(json.dumps({"seeds": number - options.first, "failed": failed, "steps": steps, "seconds": round(seconds, 1)}))
     return 1 if failed else 0
 
 

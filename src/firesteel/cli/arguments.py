@@ -15,19 +15,16 @@ import click
 
 from firesteel.cli.command_group import FileText, OptionPair
 from firesteel.common.options.deprecated_keys import with_current_keys
-from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET, RUNTIME_MODE
+from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_option
-from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 from firesteel.common.options.python_dependencies import dependency_entries
 from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
-
-RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
 
 
 def _options(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -117,27 +114,6 @@ def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
             yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_PROGRAM_OPTIONS = (
-    click.option("-p", "--parallelism", type=click.IntRange(min=1), help="Default parallelism of operators."),
-    click.option(
-        "--runtime-mode",
-        type=click.Choice(RUNTIME_MODES, case_sensitive=False),
-        help="Execution mode of the job [STREAMING].",
-    ),
-    option_flags,
-    click.option("--pyflink", is_flag=True, help="Make `import pyflink` import firesteel."),
-    click.option("--no-check", "unchecked", is_flag=True, help="With --pyflink, run even if names are missing."),
-    click.option("-v", "--verbose", is_flag=True, help="Show the full details of an error."),
-)
-
-
-def program_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of commands that run a program."""
-    for option in reversed(_PROGRAM_OPTIONS):
-        command = option(command)
-    return command
-
-
 _DEPENDENCY_FLAGS = (
     click.option(
         "-pyfs",
@@ -171,12 +147,6 @@ def dependency_flags(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_DEPENDENCY_FLAGS):
         command = option(command)
     return command
-
-
-def configuration(options: dict[str, str], parallelism: int | None, runtime_mode: str | None) -> dict[str, str]:
-    """Return the options of a program, including those with flags of their own."""
-    flags = {DEFAULT_PARALLELISM.key: parallelism, RUNTIME_MODE.key: runtime_mode and runtime_mode.upper()}
-    return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
 def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str | None) -> dict[str, str]:

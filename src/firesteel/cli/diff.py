@@ -12,8 +12,9 @@ from typing import Literal
 
 import click
 
-from firesteel.cli.arguments import program_options, reported_errors
+from firesteel.cli.arguments import reported_errors
 from firesteel.cli.cluster import output_option, show
+from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.common.parent_process import die_with_parent
 from firesteel.common.terminal_text import printable
 from firesteel.common.text_table import text_table
@@ -51,12 +52,7 @@ class OperatorChange:
 @click.argument("new", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def diff(
-    parallelism: int | None,
-    runtime_mode: str | None,
-    options: dict[str, str],
-    pyflink: bool,
-    unchecked: bool,
-    verbose: bool,
+    given: ProgramOptions,
     output: str,
     old: Path,
     new: Path,
@@ -67,12 +63,10 @@ def diff(
     Operators with the same id keep their state in a restart from a savepoint. Both programs get ARGUMENTS. Instead of
     a program, the JSON of a job graph (`firesteel plan job --format json`) may be given.
     """
-    given = [word for key, value in options.items() for word in ("-D", f"{key}={value}")]
-    given += ["-p", str(parallelism)] if parallelism is not None else []
-    given += ["--runtime-mode", runtime_mode] if runtime_mode is not None else []
-    given += ["--pyflink"] * pyflink + ["--no-check"] * unchecked + ["-v"] * verbose
-    with reported_errors(new, verbose):
-        before, after = (_job_graph(path, given, arguments) for path in (old, new))
+    words = [word for key, value in (given.options | given.flags).items() for word in ("-D", f"{key}={value}")]
+    words += ["--pyflink"] * given.pyflink + ["--no-check"] * given.unchecked + ["-v"] * given.verbose
+    with reported_errors(new, given.verbose):
+        before, after = (_job_graph(path, words, arguments) for path in (old, new))
     changes = [*operator_changes(before, after)]
     rows = [("", "operator", "uid", "", "")]
     rows += [(_MARKS[one.change], one.name, one.uid or "", one.detail or one.change, one.hint) for one in changes]

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.arguments import configuration, program_options, reported_errors
 from firesteel.cli.cluster import output_option, show
-from firesteel.cli.missing_names import refuse_missing
+from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.errors import FiresteelError
 from firesteel.plan import load_plan_source
 
@@ -25,22 +24,16 @@ _FOOT = "--------------------------------------------------------------"
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def info(
-    parallelism: int | None,
-    runtime_mode: str | None,
-    options: dict[str, str],
-    pyflink: bool,
-    unchecked: bool,
-    verbose: bool,
+    given: ProgramOptions,
     output: str,
     program: Path,
     arguments: tuple[str, ...],
 ) -> None:
     """Print the execution plan of PROGRAM as JSON; the program runs up to its first execute()."""
-    with reported_errors(program, verbose):
-        refuse_missing(program, pyflink and not unchecked)
-        settings = configuration(options, parallelism, runtime_mode)
+    with given.checked(program):
+        settings = given.options | given.flags
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
-            source = load_plan_source(program, arguments, settings, pyflink)
+            source = load_plan_source(program, arguments, settings, given.pyflink)
         if source.stream_graph is None:
             raise FiresteelError(f"{program} is not a program; use firesteel plan to draw graphs")
         plan = source.stream_graph.get_execution_plan()

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.arguments import configuration, program_options, reported_errors
-from firesteel.cli.missing_names import refuse_missing
+from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 
 
@@ -29,12 +28,7 @@ from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 @click.argument("input", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def plan(
-    parallelism: int | None,
-    runtime_mode: str | None,
-    options: dict[str, str],
-    pyflink: bool,
-    unchecked: bool,
-    verbose: bool,
+    given: ProgramOptions,
     format: str,
     output: Path | None,
     task_managers: int | None,
@@ -53,11 +47,10 @@ def plan(
 
     The format html shows all views on one page.
     """
-    with reported_errors(input, verbose):
-        refuse_missing(input, pyflink and not unchecked)
-        settings = configuration(options, parallelism, runtime_mode)
+    with given.checked(input):
+        settings = given.options | given.flags
         with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
-            source = load_plan_source(input, arguments, settings, pyflink)
+            source = load_plan_source(input, arguments, settings, given.pyflink)
         text = render(source, view, format, task_managers, slots)
         if output is None:
             click.echo(text)

@@ -9,17 +9,14 @@ import click
 
 from firesteel.cli.arguments import (
     cluster_configuration,
-    configuration,
     dependency_flags,
     dependency_options,
     program_and_arguments,
-    program_options,
-    reported_errors,
     restore_options,
     target_options,
 )
 from firesteel.cli.command_group import FileText
-from firesteel.cli.missing_names import refuse_missing
+from firesteel.cli.program_options import ProgramOptions, program_options
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -71,12 +68,7 @@ from firesteel.cli.missing_names import refuse_missing
 @click.option("-q", "--quiet", is_flag=True, help="Do not show the job's progress.")
 @click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=FileText())
 def run(
-    parallelism: int | None,
-    runtime_mode: str | None,
-    options: dict[str, str],
-    pyflink: bool,
-    unchecked: bool,
-    verbose: bool,
+    given: ProgramOptions,
     python: str | None,
     module: str | None,
     files: str | None,
@@ -99,13 +91,11 @@ def run(
 
     signal.signal(signal.SIGTERM, _interrupt)
     program, arguments = program_and_arguments(python, module, files, words)
-    with reported_errors(program, verbose):
-        refuse_missing(program, pyflink and not unchecked)
-        options = cluster_configuration(None, options)
-        settings = configuration(options, parallelism, runtime_mode)
+    with given.checked(program):
+        settings = cluster_configuration(None, given.options) | given.flags
         settings |= restore_options(savepoint, leaves_state, claim_mode)
         settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
-        run_program(program, arguments, settings, pyflink, None if quiet else output)
+        run_program(program, arguments, settings, given.pyflink, None if quiet else output)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -11,17 +11,14 @@ import click
 
 from firesteel.cli.arguments import (
     cluster_configuration,
-    configuration,
     dependency_flags,
     dependency_options,
     program_and_arguments,
-    program_options,
-    reported_errors,
     target_options,
 )
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
 from firesteel.cli.command_group import FileText
-from firesteel.cli.missing_names import refuse_missing
+from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.common.terminal_text import printable
 from firesteel.common.time import Duration
 
@@ -66,12 +63,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.argument("job_id", type=JobId())
 @click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=FileText())
 def upgrade(
-    parallelism: int | None,
-    runtime_mode: str | None,
-    options: dict[str, str],
-    pyflink: bool,
-    unchecked: bool,
-    verbose: bool,
+    given: ProgramOptions,
     files: str | None,
     requirements: str | None,
     archives: str | None,
@@ -106,12 +98,11 @@ def upgrade(
 
     with cluster_at(address) as cluster:
         cluster.job_status(job_id)  # The program need not run if there is no such job.
-    with reported_errors(program, verbose):
-        refuse_missing(program, pyflink and not unchecked)
-        settings = configuration(cluster_configuration(None, options), parallelism, runtime_mode)
+    with given.checked(program):
+        settings = cluster_configuration(None, given.options) | given.flags
         settings |= target_options(None, address, detached=True) | dependency_options(files, requirements, archives)
         set_cluster_client(cluster_of)
-        end = _end_of(lambda: run_program(program, arguments, settings, pyflink, None), DryRunEnd)
+        end = _end_of(lambda: run_program(program, arguments, settings, given.pyflink, None), DryRunEnd)
         if made and made[0].failure is not None:
             raise made[0].failure  # also if the program has caught it
         if not made and end is None:

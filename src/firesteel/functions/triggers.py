@@ -284,13 +284,63 @@ class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
         self.interval = interval
         self.state_desc = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
+    @abstractmethod
+    def _register(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        """Register a timer."""
+
+    @abstractmethod
+    def _delete(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        """Delete a timer."""
+
     def _fire_time(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
         return ctx.get_partitioned_state(self.state_desc)
 
-    def _next(self, time: int, window: TimeWindow, state: ReducingState[int]) -> int:
+    def _wait(self, now: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Register a timer for the end of the current interval, unless there is one."""
+        state = self._fire_time(ctx)
+        if state.get() is None:
+            self.register_next_fire_timestamp(now - now % self.interval, window, ctx, state)
+        return TriggerResult.CONTINUE
+
+    def _fire(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire if it is time, and register the next timer."""
+        state = self._fire_time(ctx)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
+        """Register a timer for the earliest time of the merged windows."""
+        ctx.merge_partitioned_state(self.state_desc)
+        following = self._fire_time(ctx).get()
+        if following is not None:
+            self._register(ctx, following)
+
+    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
+        """Delete the timer and the state."""
+        state = self._fire_time(ctx)
+        following = state.get()
+        if following is not None:
+            self._delete(ctx, following)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
+    ) -> None:
+        """Register the next timer and store its time.
+
+        Args:
+            time: Time of the current firing in ms; the timer is one interval later, but not after the end of the
+                window.
+            window: The window, whose last timestamp is the latest possible time.
+            ctx: Registers the timer.
+            fire_timestamp_state: Stores the time of the timer.
+        """
         following = min(time + self.interval, window.max_timestamp())
-        state.add(following)
-        return following
+        fire_timestamp_state.add(following)
+        self._register(ctx, following)
 
 
 class ContinuousEventTimeTrigger(_ContinuousTrigger):
@@ -325,50 +375,17 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
-        state = self._fire_time(ctx)
-        if state.get() is None:
-            self.register_next_fire_timestamp(timestamp - timestamp % self.interval, window, ctx, state)
-        return TriggerResult.CONTINUE
+        return self._wait(timestamp, window, ctx)
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fire at each interval and at the end of the window."""
-        if time == window.max_timestamp():
-            return TriggerResult.FIRE
-        state = self._fire_time(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return TriggerResult.FIRE if time == window.max_timestamp() else self._fire(time, window, ctx)
 
-    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Register a timer for the earliest time of the merged windows."""
-        ctx.merge_partitioned_state(self.state_desc)
-        following = self._fire_time(ctx).get()
-        if following is not None:
-            ctx.register_event_time_timer(following)
+    def _register(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        ctx.register_event_time_timer(time)
 
-    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Delete the timer and the state."""
-        state = self._fire_time(ctx)
-        following = state.get()
-        if following is not None:
-            ctx.delete_event_time_timer(following)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
-    ) -> None:
-        """Register the next timer and store its time.
-
-        Args:
-            time: Time of the current firing in ms; the timer is one interval later, but not after the end of the
-                window.
-            window: The window, whose last timestamp is the latest possible time.
-            ctx: Registers the timer.
-            fire_timestamp_state: Stores the time of the timer.
-        """
-        ctx.register_event_time_timer(self._next(time, window, fire_timestamp_state))
+    def _delete(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        ctx.delete_event_time_timer(time)
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
@@ -394,49 +411,17 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         self, element: object, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Wait for the next interval."""
-        now = ctx.get_current_processing_time()
-        state = self._fire_time(ctx)
-        if state.get() is None:
-            self.register_next_fire_timestamp(now - now % self.interval, window, ctx, state)
-        return TriggerResult.CONTINUE
+        return self._wait(ctx.get_current_processing_time(), window, ctx)
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fire at each interval."""
-        state = self._fire_time(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._fire(time, window, ctx)
 
-    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Register a timer for the earliest time of the merged windows."""
-        ctx.merge_partitioned_state(self.state_desc)
-        following = self._fire_time(ctx).get()
-        if following is not None:
-            ctx.register_processing_time_timer(following)
+    def _register(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        ctx.register_processing_time_timer(time)
 
-    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Delete the timer and the state."""
-        state = self._fire_time(ctx)
-        following = state.get()
-        if following is not None:
-            ctx.delete_processing_time_timer(following)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
-    ) -> None:
-        """Register the next timer and store its time.
-
-        Args:
-            time: Time of the current firing in ms; the timer is one interval later, but not after the end of the
-                window.
-            window: The window, whose last timestamp is the latest possible time.
-            ctx: Registers the timer.
-            fire_timestamp_state: Stores the time of the timer.
-        """
-        ctx.register_processing_time_timer(self._next(time, window, fire_timestamp_state))
+    def _delete(self, ctx: Trigger.TriggerContext, time: int) -> None:
+        ctx.delete_processing_time_timer(time)
 
 
 class NeverTrigger(_TimeTrigger[Window]):

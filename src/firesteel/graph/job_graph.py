@@ -104,17 +104,6 @@ class JobGraph:
         copied.__setstate__(self.__getstate__())
         return copied
 
-    def get_vertex(self, vertex_id: JobVertexID) -> JobVertex:
-        """Return the vertex with an id.
-
-        Raises:
-            KeyError: there is no such vertex.
-        """
-        for vertex in self.vertices:
-            if vertex.id == vertex_id:
-                return vertex
-        raise KeyError(f"Job {self.name!r} has no vertex {vertex_id}; it has {[v.id for v in self.vertices]}")
-
     def to_dict(self) -> dict[str, object]:
         """Return the graph as plain data, without operators and types.
 

@@ -7,12 +7,10 @@ from typing import Any
 from firesteel.common.values.ownership import own
 from firesteel.functions.operator_descriptors import IntervalJoinOperator
 from firesteel.functions.user_functions import ProcessJoinFunction
-from firesteel.operators.chain.context import TaskRuntimeContext
-from firesteel.operators.chain.function_calls import close_function, open_function, pairs
+from firesteel.operators.chain.function_calls import pairs
 from firesteel.operators.chain.operator import Output, TaskInfo, Timestamps
 from firesteel.operators.elements_by_time import ElementsByTime
-from firesteel.operators.keyed import KeyedOperator
-from firesteel.operators.state.state_store import StateStore
+from firesteel.operators.keyed import KeyedFunctionOperator
 
 
 class _PairContext(ProcessJoinFunction.Context):
@@ -33,7 +31,7 @@ class _PairContext(ProcessJoinFunction.Context):
         return max(self.left, self.right)
 
 
-class IntervalJoinRunner(KeyedOperator):
+class IntervalJoinRunner(KeyedFunctionOperator):
     """The operator of `KeyedStream.interval_join` (Flink: `runtime.operators.co.IntervalJoinOperator`).
 
     An element stays in its side's buffer until the watermark passes the end of its interval, when no partner can arrive
@@ -43,8 +41,8 @@ class IntervalJoinRunner(KeyedOperator):
     inputs = 2
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: IntervalJoinOperator) -> None:
-        super().__init__(name, task, output, descriptor.key_type)
-        self.function = descriptor.function
+        super().__init__(name, task, output, descriptor.key_type, descriptor.function)
+        self._process_element = descriptor.function.process_element
         lower, upper = descriptor.lower_bound_ms, descriptor.upper_bound_ms
         # Per side: the bounds on the other side's times relative to an element, and how long the element is kept.
         self._bounds = ((lower, upper), (-upper, -lower))
@@ -58,12 +56,6 @@ class IntervalJoinRunner(KeyedOperator):
         for buffer in self._buffers:
             buffer.sort()
         self._context = _PairContext()
-        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
-
-    def close(self) -> None:
-        """Close the function."""
-        super().close()
-        close_function(self.function)
 
     def process_keyed(self, index: int, values: list[tuple[object, object]], timestamps: Timestamps) -> None:
         """Buffer each element and join it with the buffered elements of the other side."""
@@ -96,7 +88,7 @@ class IntervalJoinRunner(KeyedOperator):
     def _process_pair(self, left: object, right: object, left_time: int, right_time: int) -> None:
         context = self._context
         context.left, context.right = left_time, right_time
-        results = self.function.process_element(own(left), own(right), context)
+        results = self._process_element(own(left), own(right), context)
         self.collector.collect(results, max(left_time, right_time))
 
     def on_timer(self, domain: int, key: object, namespace: Any, timestamp: int) -> None:

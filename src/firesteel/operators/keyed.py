@@ -189,7 +189,27 @@ class KeyedOperator(Operator):
         self.watermark = self.timers.watermark = snapshot
 
 
-class KeyedProcessRunner(KeyedOperator):
+class KeyedFunctionOperator(KeyedOperator):
+    """A keyed operator around one user function, which has access to keyed state."""
+
+    def __init__(
+        self, name: str, task: TaskInfo, output: Output, key_type: TypeInformation[object] | None, function: object
+    ) -> None:
+        super().__init__(name, task, output, key_type)
+        self.function = function
+
+    def open(self) -> None:
+        """Open the function."""
+        super().open()
+        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
+
+    def close(self) -> None:
+        """Close the function."""
+        super().close()
+        close_function(self.function)
+
+
+class KeyedProcessRunner(KeyedFunctionOperator):
     """The operator of `KeyedStream.process`, and of map, flat_map and filter adapted to `process_element`."""
 
     def __init__(
@@ -201,22 +221,15 @@ class KeyedProcessRunner(KeyedOperator):
         function: object,
         process_elements: tuple[Callable[[Any, Any], Iterable[Any] | None], ...],
     ) -> None:
-        super().__init__(name, task, output, key_type)
-        self.function = function
+        super().__init__(name, task, output, key_type, function)
         self.inputs = self._open_inputs = len(process_elements)
         self._process_elements = process_elements
         self._on_timer = getattr(function, "on_timer", None)
 
     def open(self) -> None:
-        """Open the function with access to keyed state."""
+        """Open the function."""
         super().open()
         self._context = KeyedContext(self.timers)
-        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
-
-    def close(self) -> None:
-        """Close the function."""
-        super().close()
-        close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Call the function for each element in the scope of its key."""
@@ -239,7 +252,7 @@ class KeyedProcessRunner(KeyedOperator):
             self.collector.collect(self._on_timer(timestamp, context), timestamp if domain == EVENT_TIME else None)
 
 
-class ReduceRunner(KeyedOperator):
+class ReduceRunner(KeyedFunctionOperator):
     """The operator of `reduce` and its variants: STREAMING mode emits every intermediate value, BATCH mode the last."""
 
     def __init__(
@@ -251,21 +264,10 @@ class ReduceRunner(KeyedOperator):
         function: object,
         value_type: TypeInformation[Any] | None,
     ) -> None:
-        super().__init__(name, task, output, key_type)
-        self.function = function
+        super().__init__(name, task, output, key_type, function)
         self._reduce = method_of(function, "reduce")
         self._coerce = coercer(value_type)
         self._table = self.backend.table("_reduce_state")
-
-    def open(self) -> None:
-        """Open the function."""
-        super().open()
-        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
-
-    def close(self) -> None:
-        """Close the function."""
-        super().close()
-        close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Reduce each value into its key's state; in STREAMING mode emit the result."""

@@ -195,11 +195,8 @@ class OverWindowedTable(_Stage):
         return table_of(self._t_env, queries.Select(self._query, self._items(fields), windows=self._windows))
 
 
-class AggregatedTable(_Stage):
-    """A table with an aggregate that returns several columns (Flink: `AggregatedTable`).
-
-    `aggregate` of `Table`, `GroupedTable` and `WindowGroupedTable` returns it; continue with `select`.
-    """
+class _CalledStage(_Stage):
+    """A query with a call of a function per group, which needs a select."""
 
     def __init__(
         self,
@@ -213,6 +210,13 @@ class AggregatedTable(_Stage):
         self._keys = keys
         self._function_call = call
         self._names = names
+
+
+class AggregatedTable(_CalledStage):
+    """A table with an aggregate that returns several columns (Flink: `AggregatedTable`).
+
+    `aggregate` of `Table`, `GroupedTable` and `WindowGroupedTable` returns it; continue with `select`.
+    """
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Return columns of the keys and of the aggregate's result.
@@ -238,24 +242,11 @@ class AggregatedTable(_Stage):
         return table_of(self._t_env, queries.Select(queries.Resolved(rel_of(renamed)), items))
 
 
-class FlatAggregateTable(_Stage):
+class FlatAggregateTable(_CalledStage):
     """A table with an aggregate that returns several rows (Flink: `FlatAggregateTable`).
 
     `flat_aggregate` of `Table`, `GroupedTable` and `WindowGroupedTable` returns it; continue with `select`.
     """
-
-    def __init__(
-        self,
-        query: queries.Resolved,
-        t_env: TableEnvironment,
-        keys: tuple[Any, ...],
-        call: Apply,
-        names: tuple[str, ...],
-    ) -> None:
-        super().__init__(query, t_env)
-        self._keys = keys
-        self._function_call = call
-        self._names = names
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Return expressions over the keys, the function's columns, and the properties of a window.

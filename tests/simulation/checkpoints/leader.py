@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
@@ -32,7 +33,8 @@ from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
 from firesteel.task.state_transfer import Stored
 from firesteel.task.versions import VersionFile
-from tests.simulation.checkpoints.world import DRAINED, Item, Thread, ViolationError, World, position_of
+from tests.simulation.checkpoints.world import DRAINED, Item, World, position_of
+from tests.simulation.core.seed import ViolationError
 
 
 class RunFailedError(Exception):
@@ -47,7 +49,7 @@ class Leader:
         self.number = number
         self.options, self.interval_s, self.uploads = options, interval_s, uploads
         self.coordinator = CheckpointCoordinator("job", len(world.lengths), world.retained)
-        self.is_alive = True
+        self.process = world.new_process(f"leader {number}")
         self.runs: dict[RunId, Run] = {}
         self.finished: set[int] = set()
         for region in range(len(world.lengths)):
@@ -55,11 +57,11 @@ class Leader:
 
     def start(self, region: int) -> None:
         """Start a run of a region; an earlier one may not have ended, as one waits for it for some time only."""
-        if self.is_alive and not self.world.is_over:
+        if self.is_alive and not self.world.over.is_set():
             run_id, actions = self.coordinator.run_entered(region)
             self.runs[run_id] = Run(self, run_id)
             self._carry_out(actions)
-            self.world.start(self.runs[run_id].thread())
+            self.world.start(self.process, self.runs[run_id].thread())
 
     def ended(self, run: Run, has_failed: bool) -> None:
         """A run has ended; if it has failed, its region restarts after a while."""
@@ -69,7 +71,7 @@ class Leader:
         else:
             self.finished.add(run.id.region)
             if len(self.finished) == len(self.world.lengths):
-                self.world.is_over = True
+                self.world.over.set()
 
     def _restart(self, run: Run) -> None:
         if self.runs.get(run.id) is run and run.is_current:
@@ -87,7 +89,12 @@ class Leader:
         for run_id in self.runs if self.is_alive else ():
             self._carry_out(self.coordinator.run_ended(run_id, has_failed=True))
 
-    def process(self, event: Callable[..., list[CheckpointAction]], *args: object) -> None:
+    @property
+    def is_alive(self) -> bool:
+        """Whether it was not killed."""
+        return self.process.is_alive
+
+    def tell(self, event: Callable[..., list[CheckpointAction]], *args: object) -> None:
         """Bring an event to the coordinator."""
         if self.is_alive:
             self._carry_out(event(*args))
@@ -107,7 +114,12 @@ class Leader:
                 case RemoveCheckpoint(checkpoint_id):
                     world.after(world.delay_s(), lambda one=checkpoint_id: world.stored.pop(one, None))  # type: ignore[misc]
                 case GiveAnswer(request, answer):
-                    world.answered(request, not isinstance(answer, Exception))
+                    is_success = not isinstance(answer, Exception)
+                    world.answered(request, is_success)
+                    is_last = is_success and request.after is not AfterSavepoint.GO_ON
+                    current = [run for run in self.runs.values() if run.is_current]
+                    if is_last and current and world.chance.random() < world.faults.give_up_last:
+                        self.give_up(world.chance.choice(current))
                 case _ if isinstance(action, RunAction):
                     self.runs[action.run].actions.append(action)
 
@@ -116,7 +128,7 @@ class Leader:
         parent = None if after is None else "savepoints"
         request = Request(lambda _: None, parent, after or AfterSavepoint.GO_ON)  # type: ignore[arg-type]
         self.world.requests.append(request)
-        self.world.send(lambda: self.process(self.coordinator.requested, request), is_kept=True)
+        self.world.send(lambda: self.tell(self.coordinator.requested, request), is_kept=True)
 
 
 class Run:
@@ -146,42 +158,39 @@ class Run:
         """Bring an event of this thread to the coordinator: late, perhaps again, but in order and not lost."""
         world, leader = self._world, self._leader
         self._told_s = max(self._told_s, world.now_s + world.delay_s())
-        world.after(self._told_s - world.now_s, lambda: leader.process(event, *args))
+        world.after(self._told_s - world.now_s, lambda: leader.tell(event, *args))
         if self._chance < world.faults.doubled:
-            world.after(self._told_s - world.now_s + world.delay_s(), lambda: leader.process(event, *args))
+            world.after(self._told_s - world.now_s + world.delay_s(), lambda: leader.tell(event, *args))
 
     @property
     def _chance(self) -> float:
         return self._world.chance.random()
 
-    def thread(self) -> Thread:
+    async def thread(self) -> None:
         """Run until the end of the input, or a failure; a killed JobManager does nothing more."""
         try:
-            for delay_s in self._run():
-                yield delay_s
-                if not self._leader.is_alive or self._world.is_over:
-                    return
+            await self._run()
         except (RunFailedError, CheckpointFailedError) as error:
             self._world.log(f"{self} fails: {error}")
             has_failed = True
         else:
             has_failed = False
-        yield self._world.delay_s()
+        await asyncio.sleep(self._world.delay_s())
         self._leader.ended(self, has_failed)
 
-    def _run(self) -> Thread:
-        yield self._world.delay_s()
+    async def _run(self) -> None:
+        await asyncio.sleep(self._world.delay_s())
         self.tell(self._leader.coordinator.run_begun, self.id, None)
         while self._point is None:
-            yield 0.01
-            yield from self._act()
-        yield from self._restore(self._point)
+            await asyncio.sleep(0.01)
+            await self._act()
+        await self._restore(self._point)
         while (step := self._protocol.next_step(self._has_ended)) is not Step.FINISH:
             if step is Step.RESTART:
                 raise RunFailedError("its sources were ended for a savepoint")
             if step is not Step.WAIT:
-                yield from self._batch(step)
-            yield from self._settle()
+                await self._batch(step)
+            await self._settle()
             self._may_crash("between batches")
 
     def _may_crash(self, when: str) -> None:
@@ -190,7 +199,7 @@ class Run:
 
     # --- what Checkpoints does ---------------------------------------------------------------------------------
 
-    def _restore(self, kept: tuple[CheckpointMetadata, ...]) -> Thread:
+    async def _restore(self, kept: tuple[CheckpointMetadata, ...]) -> None:
         states = [state for metadata in kept if (state := metadata.regions[self.id.region]) is not None]
         self._kept = {state.batch_id: _files(state) for state in states}
         last = kept[-1].regions[self.id.region] if kept else None
@@ -202,22 +211,22 @@ class Run:
             )
             self._has_ended = self._is_drained
             self._sent = {*_files(last)}
-            yield self._world.delay_s()
+            await asyncio.sleep(self._world.delay_s())
             self._may_crash("before it commits again")
             self._world.commit(program_value(last.committables))
 
-    def _settle(self) -> Thread:
+    async def _settle(self) -> None:
         part, settled = self._protocol.part, self._protocol.settled
         self._world.send(lambda: self._leader.reported(self, part, settled))
-        yield 0.02
-        yield from self._act()
+        await asyncio.sleep(0.02)
+        await self._act()
         while self.directives:
             for decided in self._protocol.directed(self.directives.popleft(), self._world.now_s):
-                yield from self._commit(decided)
+                await self._commit(decided)
 
-    def _commit(self, decided: CommitPart) -> Thread:
+    async def _commit(self, decided: CommitPart) -> None:
         self._completed_s = self._world.now_s
-        yield self._world.delay_s()
+        await asyncio.sleep(self._world.delay_s())
         self._may_crash("before it commits")
         self._world.commit(list(decided.committables))
         self._may_crash("after it has committed")
@@ -225,14 +234,14 @@ class Run:
             self._world.removed_files.update(self._kept.pop(batch_id))
         self._protocol.committed()
 
-    def _act(self) -> Thread:
+    async def _act(self) -> None:
         while self.actions:
             match self.actions.popleft():
                 case ReadCheckpoints() as action:
-                    yield self._world.delay_s()
+                    await asyncio.sleep(self._world.delay_s())
                     found = tuple(self._world.stored[one] for one in sorted(self._world.stored))
                     newest = found[-1].checkpoint_id if found else 0
-                    yield self._world.delay_s()
+                    await asyncio.sleep(self._world.delay_s())
                     kept = found if action.in_full else None
                     self.tell(self._leader.coordinator.checkpoints_read, action, newest, kept)
                 case Restore(_, kept):
@@ -240,31 +249,30 @@ class Run:
                 case EndRun():
                     raise RunFailedError("it is over")
                 case WriteCheckpoint() as action:
-                    yield from self._write(action)
+                    await self._write(action)
                 case WriteSavepoint() as action:
-                    yield from self._save(action)
+                    await self._save(action)
                 case Complete(_, metadata):
                     self._world.log(f"chk-{metadata.checkpoint_id} is complete")
 
-    def _write(self, action: WriteCheckpoint) -> Thread:
+    async def _write(self, action: WriteCheckpoint) -> None:
         metadata = CheckpointMetadata(action.checkpoint_id, 0, "job", "job", False, (), action.regions)
-        done: list[bool] = []
+        is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         # The request takes effect even if this process is killed meanwhile.
         if self._chance >= self._world.faults.crash:
-            self._world.after(self._world.delay_s(), lambda: done.append(self._world.write(metadata)))
+            self._world.after(self._world.delay_s(), lambda: is_written.set_result(self._world.write(metadata)))
         else:
-            done.append(False)
-        while not done:
-            yield 0.01
-        yield self._world.delay_s()
+            is_written.set_result(False)
+        await is_written
+        await asyncio.sleep(self._world.delay_s())
         coordinator = self._leader.coordinator
-        if not done[0]:
+        if not is_written.result():
             self.tell(coordinator.checkpoint_not_written, action.checkpoint_id)
             raise RunFailedError(f"chk-{action.checkpoint_id} can't be written")
         self.tell(coordinator.checkpoint_written, metadata)
 
-    def _save(self, action: WriteSavepoint) -> Thread:
-        yield self._world.delay_s()
+    async def _save(self, action: WriteSavepoint) -> None:
+        await asyncio.sleep(self._world.delay_s())
         answer: str | Exception = OSError("no space")
         if self._chance >= self._world.faults.crash:
             self._world.save(action.request, action.metadata)
@@ -273,7 +281,7 @@ class Run:
 
     # --- what StreamingRun does ----------------------------------------------------------------------------------
 
-    def _batch(self, step: Step) -> Thread:
+    async def _batch(self, step: Step) -> None:
         now_s, protocol = self._world.now_s, self._protocol
         end = self._world.lengths[self.id.region]
         count = 0 if step is not Step.GO_ON else min(self._world.chance.randrange(4), end - self._position)
@@ -283,7 +291,7 @@ class Run:
         is_due = not (asked or has_ended) and protocol.is_due(now_s, 0.05)
         if is_due:
             self._check_limits(now_s)
-        yield self._world.chance.choice([0.01, 0.05, 0.3])
+        await asyncio.sleep(self._world.chance.choice([0.01, 0.05, 0.3]))
         self._may_crash("in a batch")
         self._batch_id += 1
         self._has_ended |= has_ended

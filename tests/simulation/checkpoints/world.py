@@ -1,20 +1,19 @@
-"""What the simulated runs share: time, unreliable messages, a store of checkpoints, and sinks."""
+"""What the simulated runs share: unreliable messages, a store of checkpoints, and sinks."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
-import random
-from collections.abc import Callable, Generator
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from firesteel.common.encoding.program_values import program_value
 from firesteel.coordinator.checkpoint_messages import Request
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState
-
-Thread = Generator[float, None, None]
-"""A simulated thread, which yields how long its next step takes, in seconds."""
+from tests.simulation.core.seed import Seed, ViolationError
+from tests.simulation.core.virtual_time import SimulatedProcess, give_up, later
+from tests.simulation.core.weather import Weather
 
 DRAINED = 1
 """`next_time` of a region whose sources were ended for a savepoint."""
@@ -23,20 +22,18 @@ Item = tuple[int, int, str]
 """Region, number, and the batch that has put it out; a repeated batch is another one."""
 
 
-class ViolationError(Exception):
-    """Something went wrong that must not."""
-
-
 @dataclass
-class Faults:
-    """How likely is what: per message, per step of a run, or per second."""
+class Faults(Weather):
+    """How likely is what: per message, per step of a run, or per second.
 
-    lost: float = 0.0
-    doubled: float = 0.0
-    delay_s: float = 0.01
+    Attributes:
+        give_up_last: The chance that a run is given up just when a savepoint has ended the job.
+    """
+
     crash: float = 0.0
     upload: float = 0.0
     give_up: float = 0.0
+    give_up_last: float = 0.0
     kill_leader: float = 0.0
     depose: float = 0.0
     request: float = 0.0
@@ -57,12 +54,10 @@ def position_of(state: RegionState) -> int:
 class World:
     """A job and all that is outside its leaders; the invariants are checked where something becomes visible."""
 
-    chance: random.Random
+    seed: Seed
     faults: Faults
     lengths: tuple[int, ...]
     retained: int
-    now_s: float = 0.0
-    steps: int = 0
     stored: dict[int, CheckpointMetadata] = field(default_factory=dict)
     ids_taken: set[int] = field(default_factory=set)
     removed_files: set[str] = field(default_factory=set)
@@ -73,43 +68,53 @@ class World:
     answers: dict[Request, bool] = field(default_factory=dict)
     ends_with: list[int] | None = None
     leaders: int = 0
-    is_over: bool = False
-    story: list[str] = field(default_factory=list)
-    _events: list[tuple[float, int, Callable[[], object]]] = field(default_factory=list)
-    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def log(self, text: str) -> None:
-        """Record an event."""
-        self.story.append(f"{self.now_s:.3f}: {text}")
+    def __post_init__(self) -> None:
+        self.chance = self.seed.chance
+        self.log = self.seed.log
+
+    @property
+    def now_s(self) -> float:
+        """The time."""
+        return asyncio.get_running_loop().time()
 
     def delay_s(self) -> float:
         """Return how long a message or request takes: mostly little, sometimes long."""
-        return self.chance.expovariate(1 / self.faults.delay_s) * self.chance.choice([1, 1, 1, 20])
+        return self.faults.delay(self.chance) * self.chance.choice([1, 1, 1, 20])
 
     def after(self, delay_s: float, call: Callable[[], object]) -> None:
         """Call later."""
-        heapq.heappush(self._events, (self.now_s + delay_s, next(self._numbers), call))
+
+        def event() -> None:
+            self.seed.step()
+            self.check_newest()
+            call()
+
+        later(delay_s, event)
 
     def send(self, deliver: Callable[[], object], is_kept: bool = False) -> None:
         """Bring a message late, twice, or unless it `is_kept` not at all."""
-        copies = 0 if not is_kept and self.chance.random() < self.faults.lost else 1
-        for _ in range(copies + (self.chance.random() < self.faults.doubled)):
+        for _ in range(self.faults.copies(self.chance, is_kept)):
             self.after(self.delay_s(), deliver)
 
-    def start(self, thread: Thread) -> None:
-        """Run a thread step by step."""
-        delay_s = next(thread, None)
-        if delay_s is not None:
-            self.after(delay_s, lambda: self.start(thread))
+    def new_process(self, name: str) -> SimulatedProcess:
+        """Return a process, whose threads stop when the job is over."""
+        return SimulatedProcess(self.seed, name, self._on_step)
 
-    def step(self) -> bool:
-        """Do what comes next; return whether there was anything."""
-        if not self._events:
-            return False
-        self.steps += 1
-        self.now_s, _, call = heapq.heappop(self._events)
-        call()
-        return True
+    def _on_step(self, _: SimulatedProcess) -> None:
+        if self.over.is_set():
+            raise asyncio.CancelledError
+        self.check_newest()
+
+    def start(self, process: SimulatedProcess, thread: Coroutine[Any, Any, None]) -> None:
+        """Run a thread in a process; it must not fail."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                give_up(self.seed, error)
+
+        process.start(thread).add_done_callback(ended)
 
     # --- the store and the sinks -------------------------------------------------------------------------------
 
@@ -118,6 +123,8 @@ class World:
         if metadata.checkpoint_id in self.ids_taken:
             return False
         self.log(f"chk-{metadata.checkpoint_id} at {positions_in(metadata)}")
+        if any(position > end for position, end in zip(positions_in(metadata), self.ends_with or (), strict=False)):
+            raise ViolationError(f"chk-{metadata.checkpoint_id} goes beyond the savepoint that has ended the job")
         self.ids_taken.add(metadata.checkpoint_id)
         self.stored[metadata.checkpoint_id] = metadata
         for state in metadata.states:
@@ -125,7 +132,9 @@ class World:
         return True
 
     def check_newest(self) -> None:
-        """The retained checkpoints have their files, and the newest one loses no output."""
+        """The retained checkpoints have their files, and the newest one loses no output, while the job runs."""
+        if self.over.is_set():
+            return
         newest = sorted(self.stored)[-self.retained :]
         for checkpoint_id in newest:
             lost = {path for path in self.stored[checkpoint_id].files() if path in self.removed_files}
@@ -166,7 +175,8 @@ class World:
         self.answers[request] = is_success
         if is_success and request.after is not AfterSavepoint.GO_ON:
             self.ends_with = self.ends_with or self.saved[request]
-            self.is_over |= request.after is AfterSavepoint.HOLD
+            if request.after is AfterSavepoint.HOLD:
+                self.over.set()
 
     def check_end(self) -> None:
         """All has been put out, or what was before the savepoint that has ended the job; and all is answered."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -328,7 +327,7 @@ class Leader:
             asked = checkpoints.asked()
             waits = is_last or bool(asked)
             is_checkpoint = waits or (
-                cluster.chance.random() < 0.6 and checkpoints.protocol.uploads.may_begin(float(cluster.scheduler.steps))
+                cluster.chance.random() < 0.6 and checkpoints.protocol.uploads.may_begin(float(cluster.seed.steps))
             )
             at = checkpoints.next_batch()
             cluster.log(f"leader {self.number} begins {at}")
@@ -384,7 +383,6 @@ class SimulatedJobCluster:
     """
 
     scheduler: Scheduler
-    chance: random.Random
     faults: Faults
     job: bytes
     directory: Path
@@ -396,8 +394,11 @@ class SimulatedJobCluster:
     rescales: random.Random | None = None
     leaders: list[Leader] = field(default_factory=list)
     deployments: list[Deployment] = field(default_factory=list)
-    story: list[str] = field(default_factory=list)
-    happened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def __post_init__(self) -> None:
+        self.seed = self.scheduler.seed
+        self.chance = self.seed.chance
+        self.log = self.seed.log
 
     def job_of_run(self) -> bytes:
         """Return the pickled job with the parallelism of the next run."""
@@ -406,10 +407,6 @@ class SimulatedJobCluster:
         parallelism = self.rescales.choice((1, 2, 3))
         self.log(f"the parallelism is {parallelism}")
         return with_parallelism(self.job, parallelism)
-
-    def log(self, text: str) -> None:
-        """Record an event; paths are relative to the temporary directory, whose name varies."""
-        self.story.append(f"{self.scheduler.steps}: {text.replace(f'{self.directory.parent.parent}/', '')}")
 
     def host_of(self, slot: int) -> int:
         """Return the host of a slot; leaders are on host 0."""
@@ -446,10 +443,8 @@ class SimulatedJobCluster:
         ):
             if chance.random() < getattr(faults, what):
                 act()
-                self.happened[what] += 1
         if faults.lose_host and chance.random() < faults.lose_host:
             self._lose_host()
-            self.happened["lose_host"] += 1
         if leader.process.is_over and not self.is_finished:
             self.elect()
 
@@ -486,6 +481,3 @@ class SimulatedJobCluster:
         self.log(f"leader {leader.number} is deposed")
         self.scheduler.pause(leader.process, self.chance.choice([0, 20, 300, 5000]))
         self.elect()
-
-
-Check = Callable[[SimulatedJobCluster], None]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import builtins
 import io
 import os
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 from greenlet import getcurrent, greenlet
+
+from tests.simulation.core.seed import Seed
 
 _STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "link", "fsync")
 
@@ -27,10 +28,6 @@ MISTAKES = (AttributeError, NameError, TypeError)
 
 class KilledError(BaseException):
     """The process was killed."""
-
-
-class StepsExceededError(Exception):
-    """The simulation does not come to an end."""
 
 
 class Process:
@@ -87,22 +84,19 @@ class Scheduler:
     """Lets processes take turns as a random generator says.
 
     Args:
-        chance: Decides everything.
-        most_steps: The maximum number of steps, after which the simulation fails.
+        seed: Decides everything, and counts the steps.
 
     Attributes:
         current: The process whose turn it is.
         mistakes: Errors of processes that are no faults.
     """
 
-    def __init__(self, chance: random.Random, most_steps: int) -> None:
-        self.chance = chance
+    def __init__(self, seed: Seed) -> None:
+        self.seed = seed
         self.greenlet = getcurrent()
         self.current: Process | None = None
         self.processes: list[Process] = []
         self.mistakes: list[BaseException] = []
-        self.steps = 0
-        self._most_steps = most_steps
 
     def start(self, name: str, target: Callable[[], None]) -> Process:
         """Start a process; it takes its first turn when it is its turn."""
@@ -112,29 +106,27 @@ class Scheduler:
 
     def pause(self, process: Process, steps: int) -> None:
         """Pause a process for a number of steps of the others."""
-        process.paused_until = self.steps + steps
+        process.paused_until = self.seed.steps + steps
 
     def run(self, is_over: Callable[[], bool], between: Callable[[], None]) -> None:
         """Let processes take turns until something is so; `between` is called before each.
 
         Raises:
-            StepsExceededError: it does not come to be so.
+            ViolationError: it does not come to be so.
             AttributeError, NameError, TypeError: a process made a mistake.
         """
         while not is_over():
             for mistake in self.mistakes:
                 raise mistake
-            self.steps += 1
-            if self.steps > self._most_steps:
-                raise StepsExceededError(", ".join(process.name for process in self.processes))
+            self.seed.step()
             between()
             for process in [process for process in self.processes if process.is_killed]:
                 while not process.is_over:
                     process.take_turn()
             self.processes = [process for process in self.processes if not process.is_over]
-            ready = [process for process in self.processes if process.paused_until <= self.steps]
+            ready = [process for process in self.processes if process.paused_until <= self.seed.steps]
             if ready:
-                self.chance.choice(ready).take_turn()
+                self.seed.chance.choice(ready).take_turn()
 
     def end(self) -> None:
         """Kill what still runs."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
-import tempfile
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import chdir, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath
@@ -33,11 +30,11 @@ from firesteel.task import checkpoint_metadata
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from firesteel.task.state_file import StateFileError, check_state_file
 from firesteel.task.version_store import run_of
+from tests.simulation.core.seed import Seed, merging_early, simulation
 from tests.simulation.data_plane.cluster import Faults, SimulatedJobCluster
 from tests.simulation.data_plane.job import JOB_ID, OUTPUT, SEEN, job, with_options, wrong_with
 from tests.simulation.data_plane.object_store import ObjectStore, SimulatedThreads, StoreFaults
-from tests.simulation.data_plane.processes import Scheduler, StepsExceededError
-from tests.simulation.seeds import Outcome, maybe, merging_early, repeatable
+from tests.simulation.data_plane.processes import Scheduler
 
 CHECK_EVERY = 25
 """Steps between two looks at what must always hold."""
@@ -55,38 +52,24 @@ QUIET_AFTER = 6_000
 """Steps after which nothing goes wrong any more and deposed leaders learn it, so that the job comes to its end."""
 
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
-"""A file system in memory, if there is one."""
-
-
-def simulate(seed: int) -> Outcome:
-    """Run one seed; the same seed takes the same way."""
-    chance, ids = random.Random(seed), random.Random(seed + 1)
+@simulation
+def simulate(seed: Seed) -> None:
+    """A job, its leaders and slots, and faults."""
     SEEN.clear()
-    before = os.getcwd()
-    with (
-        tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY, ignore_cleanup_errors=True) as directory,
-        warnings.catch_warnings(),
-        repeatable(ids),
-        mock.patch.object(secrets, "token_hex", lambda size: f"{ids.getrandbits(8 * size):0{2 * size}x}"),
-    ):
-        warnings.simplefilter("ignore", ResourceWarning)  # Files of a killed process are never closed.
-        os.chdir(directory)
-        try:
-            return _Run(seed, chance, Path(directory)).run()
-        finally:
-            os.chdir(before)
+    with seed.directory() as directory, chdir(directory):
+        _Run(seed, directory).run()
 
 
 _Kept = tuple[CheckpointMetadata, ...]
 
 
 class _Run:
-    def __init__(self, seed: int, chance: random.Random, directory: Path) -> None:
+    def __init__(self, seed: Seed, directory: Path) -> None:
         self._seed = seed
-        uses_store = seed % STORE_EVERY == 0
-        self._scheduler = Scheduler(chance, MOST_STEPS * (3 if uses_store else 1))
-        self._violations: list[str] = []
+        uses_store = seed.number % STORE_EVERY == 0
+        seed.most_steps = MOST_STEPS * (3 if uses_store else 1)
+        seed.now = lambda: f"{seed.steps}:"
+        self._scheduler = Scheduler(seed)
         self._decided: set[str] = set()
         (directory / OUTPUT).mkdir()
         self._output = directory / OUTPUT
@@ -94,25 +77,24 @@ class _Run:
         job_directory.parent.mkdir()
         self._cluster = SimulatedJobCluster(
             self._scheduler,
-            chance,
-            _faults(chance),
-            job(chance.choice(["rolling", "whole", "compacting"])),
+            _faults(seed),
+            job(seed.chance.choice(["rolling", "whole", "compacting"])),
             job_directory,
             job_directory,
         )
         self._objects: ObjectStore | None = None
         self._retained = 1
-        if seed % RESCALE_EVERY == 2:
-            self._cluster.rescales = random.Random(seed + 11)
+        if seed.number % RESCALE_EVERY == 2:
+            self._cluster.rescales = seed.further(11)
         if uses_store:
-            self._use_store(random.Random(seed + 2))
+            self._use_store(seed.further(2))
 
     def _use_store(self, chance: random.Random) -> None:
         """Keep checkpoints in an object store, and give hosts disks of their own."""
         cluster = self._cluster
         faults = StoreFaults(chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]), chance.choice([0.0, 0.05]))
         # Further choices have a generator of their own, which leaves other seeds as they were.
-        further = random.Random(self._seed + 7)
+        further = self._seed.further(7)
         concurrent = further.choice([1, 2, 4])
         if concurrent > 1:  # Uploads take as long as several batches, of which there are more.
             faults = replace(faults, slow_upload=further.choice([0.2, 0.5]))
@@ -132,13 +114,13 @@ class _Run:
         }
         cluster.job = with_options(cluster.job, options)
 
-    def run(self) -> Outcome:
+    def run(self) -> None:
         """Run until the job is over and everybody has come to an end."""
-        cluster, scheduler = self._cluster, self._scheduler
+        seed, cluster, scheduler = self._seed, self._cluster, self._scheduler
         write_metadata, join = checkpoint_metadata.write_metadata, JobCheckpoints.join
         with (
             scheduler.files(),
-            merging_early(9) if self._seed % 2 else nullcontext(),
+            merging_early(9) if seed.number % 2 else nullcontext(),
             self._in_virtual_time(),
             mock.patch(
                 "firesteel.coordinator.checkpoint_files.write_metadata",
@@ -148,23 +130,25 @@ class _Run:
         ):
             cluster.elect()
             try:
-                scheduler.run(lambda: cluster.is_finished and not scheduler.processes, self._between)
-            except StepsExceededError as error:
-                self._violated(f"the job does not end: {error}")
-            scheduler.end()
+                scheduler.run(
+                    lambda: bool(seed.violations) or (cluster.is_finished and not scheduler.processes), self._between
+                )
+            finally:
+                for process in scheduler.processes:
+                    seed.log(f"{process.name} is left")
+                scheduler.end()
         for process in [leader.process for leader in cluster.leaders]:
             if process.error is not None:
-                cluster.log(f"{process.name} ended: {type(process.error).__name__}: {process.error}")
+                seed.log(f"{process.name} ended: {type(process.error).__name__}: {process.error}")
         self._check_visible()
         if cluster.is_finished:
             for text in wrong_with(self._output):
-                self._violated(text)
-        return Outcome(self._seed, tuple(self._violations), tuple(cluster.story), scheduler.steps)
+                seed.violated(text)
 
     @contextmanager
     def _in_virtual_time(self) -> Iterator[None]:
         """Let checkpoints time out by steps, and threads take turns, if checkpoints are in an object store."""
-        clock = SimpleNamespace(monotonic=lambda: float(self._scheduler.steps), time_ns=time.time_ns)
+        clock = SimpleNamespace(monotonic=lambda: float(self._seed.steps), time_ns=time.time_ns)
         with mock.patch("firesteel.coordinator.checkpoints.time", clock):
             if self._objects is None:
                 yield
@@ -192,7 +176,7 @@ class _Run:
         chains = kept[-1].chains.values() if kept and self._objects is not None else ()
         later = max((run_of(PurePath(file.path).parents[2]) for chain in chains for file in chain), default=0)
         if later > run:
-            self._violated(f"run {run} continues from a checkpoint of run {later}")
+            self._seed.violated(f"run {run} continues from a checkpoint of run {later}")
         return kept
 
     @property
@@ -202,15 +186,13 @@ class _Run:
 
     def _between(self) -> None:
         cluster = self._cluster
-        if self._scheduler.steps > QUIET_AFTER:
+        if self._seed.steps > QUIET_AFTER:
             cluster.faults = Faults()
             cluster.tell_deposed()
             if self._objects is not None:
                 self._objects.faults = StoreFaults()
-        if self._violations:
-            raise StepsExceededError("something is wrong already")
         cluster.befall()
-        if self._scheduler.steps % CHECK_EVERY == 0:
+        if self._seed.steps % CHECK_EVERY == 0:
             self._check_visible()
             self._check_newest()
 
@@ -221,7 +203,7 @@ class _Run:
                 self._decided |= _finals(read_metadata(directory))
         for path in self._output.glob("[!.]*"):
             if path.name not in self._decided:
-                self._violated(f"{path.name} is visible and was never decided")
+                self._seed.violated(f"{path.name} is visible and was never decided")
 
     def _check_newest(self) -> None:
         """Decided checkpoints stay readable, and the newest one committable."""
@@ -234,25 +216,20 @@ class _Run:
                 for path in metadata.files():
                     check_state_file(store / path)
             except StateFileError as error:
-                self._violated(f"{directory.name} can't be read: {error}")
+                self._seed.violated(f"{directory.name} can't be read: {error}")
                 return
             for part in _parts(metadata) if number == 0 else ():
                 if not os.path.exists(part.pending) and not os.path.exists(part.final):
-                    self._violated(f"{directory.name} can't be committed: {part.pending} is gone")
-
-    def _violated(self, text: str) -> None:
-        self._cluster.log(f"VIOLATED: {text}")
-        self._violations.append(text)
+                    self._seed.violated(f"{directory.name} can't be committed: {part.pending} is gone")
 
 
 def _threads(scheduler: Scheduler, *_: Any, **__: Any) -> SimulatedThreads:
     return SimulatedThreads(scheduler)
 
 
-def _faults(chance: random.Random) -> Faults:
+def _faults(seed: Seed) -> Faults:
     """Return the faults of a seed: some kinds, more or less often."""
-
-    likely = maybe(chance)
+    likely = seed.likely
     return Faults(
         kill_slot=likely(0.002, 0.01),
         kill_leader=likely(0.0005, 0.002),

@@ -1,8 +1,4 @@
-"""Defects of state, time and idleness, introduced on purpose; each has a seed that detects it.
-
-`PYTHONHASHSEED=0 python -m tests.simulation.state.mutations` looks for the first seed that finds each and writes its
-part of docs/simulation.md anew; with `--check` it only holds the document against the code.
-"""
+"""Rules of state, time and idleness that are broken on purpose, see `core/mutations.py`."""
 
 from __future__ import annotations
 
@@ -22,64 +18,64 @@ from firesteel.operators.state.state_table import StateTable
 from firesteel.operators.state.timer_queue import TimerQueue
 from firesteel.operators.windows.window_table import WindowTable
 from firesteel.task import version_store
-from tests.simulation.mutations import Mutation, run_mutations
+from tests.simulation.core.mutations import Mutations
 from tests.simulation.state.simulation import simulate
 
+MUTATIONS = Mutations(simulate, "## State and time")
 
-def _counts_everything(self: InputClock, seconds: float, at_most_s: float) -> None:
+
+@MUTATIONS.breaks("time in which the job was paused makes nothing idle", InputClock, "advance")
+def _counts_everything(_: Any, self: InputClock, seconds: float, at_most_s: float) -> None:
     self.now_ms += 1000 * seconds
 
 
-_quiet_splits = SourceSplits.quiet_splits
+@MUTATIONS.breaks("a split with a backlog is not idle", SourceSplits, "quiet_splits")
+def _quiet_with_backlog(original: Any, self: SourceSplits) -> list[dict[str, bool]]:
+    return [dict.fromkeys(splits, True) for splits in original(self)]
 
 
-def _quiet_with_backlog(self: SourceSplits) -> list[dict[str, bool]]:
-    return [dict.fromkeys(splits, True) for splits in _quiet_splits(self)]
+@MUTATIONS.breaks("readers learn that a split awakes before others read on", IdleSplits, "take_changes")
+def _awakes_unnoticed(original: Any, self: IdleSplits) -> tuple[dict[int, Idleness], bool]:
+    return original(self)[0], False
 
 
-_take_changes = IdleSplits.take_changes
-
-
-def _awakes_unnoticed(self: IdleSplits) -> tuple[dict[int, Idleness], bool]:
-    return _take_changes(self)[0], False
-
-
-def _stays_behind(self: IdleSplits) -> tuple[dict[int, Idleness], bool]:
-    changes, awakes = _take_changes(self)
+@MUTATIONS.breaks("a subtask that awakes catches up with its receivers", IdleSplits, "take_changes")
+def _stays_behind(original: Any, self: IdleSplits) -> tuple[dict[int, Idleness], bool]:
+    changes, awakes = original(self)
     return {subtask: idleness._replace(passed=None) for subtask, idleness in changes.items()}, awakes
 
 
-def _follows_the_wall(self: SteadyClock) -> int:
+@MUTATIONS.breaks("processing time does not follow steps of the wall clock", SteadyClock, "now_ms")
+def _follows_the_wall(_: Any, self: SteadyClock) -> int:
     wall_ns = self._steady_ns.__self__.wall_ns  # type: ignore[attr-defined]
     return int(wall_ns() // 1_000_000)
 
 
-_adopt = SourceSplits._adopt
-
-
-def _goes_on_by_an_old_clock(self: SourceSplits, state: SourceState) -> None:
-    _adopt(self, state)
+@MUTATIONS.breaks("a restored source is asked at once", SourceSplits, "_adopt")
+def _goes_on_by_an_old_clock(original: Any, self: SourceSplits, state: SourceState) -> None:
+    original(self, state)
     if state.discovered_ms >= 0 and self._rediscover_ms is not None:
         self._next_discovery_ms = state.discovered_ms + self._rediscover_ms
 
 
-_merge = version_store.merge
+@MUTATIONS.breaks("later deltas win when deltas are merged", version_store, "merge")
+def _merges_backwards(original: Any, earlier: Any, later: Any) -> Any:
+    return original(later, earlier)
 
 
-def _merges_backwards(earlier: Any, later: Any) -> Any:
-    return _merge(later, earlier)
-
-
-def _unrecorded(self: StateTable, entry: Any) -> None:
+@MUTATIONS.breaks("removals from state are part of its changes", StateTable, "remove")
+def _unrecorded(_: Any, self: StateTable, entry: Any) -> None:
     self.data.pop(entry, None)
 
 
-def _unrecorded_in_maps(self: MapTable, entry: Any, key: Any) -> None:
+@MUTATIONS.breaks("removals from maps are part of their changes", MapTable, "remove")
+def _unrecorded_in_maps(_: Any, self: MapTable, entry: Any, key: Any) -> None:
     if self.get(entry, key) is not None:
         self._delete(entry, key)
 
 
-def _keeps_fired_windows(self: WindowTable, until: int) -> Iterator[tuple[Any, Any]]:
+@MUTATIONS.breaks("windows that have fired are removed from state", WindowTable, "take")
+def _keeps_fired_windows(_: Any, self: WindowTable, until: int) -> Iterator[tuple[Any, Any]]:
     while (end := self.first_end()) is not None and end <= until:
         window = heapq.heappop(self._ends)[2]
         ended = self._windows.pop(window)
@@ -87,42 +83,20 @@ def _keeps_fired_windows(self: WindowTable, until: int) -> Iterator[tuple[Any, A
         ended.by_key.clear()
 
 
-_rebuild = TimerQueue._rebuild
-
-
-def _loses_timers(self: TimerQueue) -> None:
-    _rebuild(self)
+@MUTATIONS.breaks("a rebuilt queue has all timers", TimerQueue, "_rebuild")
+def _loses_timers(original: Any, self: TimerQueue) -> None:
+    original(self)
     self._heap = self._heap[::3]
 
 
-_advance = _Valve._advance
-
-
-def _counts_ended_channels(self: _Valve) -> bool:
+@MUTATIONS.breaks("channels that have ended do not stand for idle ones", _Valve, "_advance")
+def _counts_ended_channels(original: Any, self: _Valve) -> bool:
     active = [w for c, w in self._watermarks.items() if w >= self.watermark and c not in self._idle]
     if active == [MAX_WATERMARK] * len(active) and active and self.watermark != MAX_WATERMARK:
         self.watermark = MAX_WATERMARK
         return True
-    return _advance(self)
-
-
-MUTATIONS: tuple[Mutation, ...] = (
-    Mutation("time in which the job was paused makes nothing idle", InputClock, "advance", _counts_everything),
-    Mutation("a split with a backlog is not idle", SourceSplits, "quiet_splits", _quiet_with_backlog),
-    Mutation("readers learn that a split awakes before others read on", IdleSplits, "take_changes", _awakes_unnoticed),
-    Mutation("a subtask that awakes catches up with its receivers", IdleSplits, "take_changes", _stays_behind),
-    Mutation("processing time does not follow steps of the wall clock", SteadyClock, "now_ms", _follows_the_wall),
-    Mutation("a restored source is asked at once", SourceSplits, "_adopt", _goes_on_by_an_old_clock),
-    Mutation("channels that have ended do not stand for idle ones", _Valve, "_advance", _counts_ended_channels),
-    Mutation("later deltas win when deltas are merged", version_store, "merge", _merges_backwards),
-    Mutation("removals from state are part of its changes", StateTable, "remove", _unrecorded),
-    Mutation("removals from maps are part of their changes", MapTable, "remove", _unrecorded_in_maps),
-    Mutation("windows that have fired are removed from state", WindowTable, "take", _keeps_fired_windows),
-    Mutation("a rebuilt queue has all timers", TimerQueue, "_rebuild", _loses_timers),
-)
-
-_TITLE = "## State and time"
+    return original(self)
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_mutations(MUTATIONS, lambda seed: simulate(seed).violations, _TITLE))
+    raise SystemExit(MUTATIONS.main())

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-import random
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,29 +12,26 @@ from unittest import mock
 
 from firesteel.operators.chain.clock import SteadyClock, use_time_source
 from firesteel.testing.local_job import Fault, _LocalJob
-from tests.simulation.data_plane.simulation import MEMORY
-from tests.simulation.seeds import Outcome, merging_early
+from tests.simulation.core.seed import Seed, merging_early, simulation
 from tests.simulation.state import job as simulated
 
 MOST_BATCHES = 4_000
 HOUR_MS = 3_600_000
 
 
-def simulate(seed: int) -> Outcome:
-    """Run one seed; the same seed takes the same way."""
-    logging.disable(logging.CRITICAL)
+@simulation
+def simulate(seed: Seed) -> None:
+    """A job, one batch after the other."""
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="firesteel-simulated-", dir=MEMORY) as directory,
+            seed.directory() as directory,
             merging_early(25),
             mock.patch("firesteel.operators.state.timer_queue._SLACK", 4),  # Rebuild queues after a few deletions.
             mock.patch("firesteel.operators.state.timers_on_disk._FEWEST", 3),
         ):
-            return _Run(seed, Path(directory)).run()
+            _Run(seed, directory).run()
     finally:
         use_time_source(None)
-        logging.disable(logging.NOTSET)
-        gc.collect()
 
 
 class _Clocks:
@@ -55,14 +48,15 @@ class _Clocks:
 
 
 class _Run:
-    def __init__(self, seed: int, directory: Path) -> None:
+    def __init__(self, seed: Seed, directory: Path) -> None:
         self._seed = seed
-        self._chance = random.Random(seed)
+        seed.most_steps = MOST_BATCHES
+        seed.now = lambda: f"{simulated.WORLD.now_ms} ms:"
+        self._chance = seed.chance
         self._directory = directory
         self._clocks = _Clocks()
-        self._story: list[str] = []
         self._lines: list[str] = []
-        self._batches = self._jobs = 0
+        self._jobs = 0
         self._wall_of_job_ms = 0
         self._follows_step = False
         self._options = {
@@ -72,20 +66,13 @@ class _Run:
         }
         simulated.WORLD = simulated.make_world(self._chance)
 
-    def run(self) -> Outcome:
+    def run(self) -> None:
         """Run jobs one after the other, each from the last one's savepoint or checkpoints, until the input ends."""
-        violations: list[str] = []
-        try:
-            checkpoint, savepoint = self._new_directory(), None
-            while checkpoint is not None:
-                checkpoint, savepoint = self._run_job(checkpoint, savepoint)
-        except AssertionError as error:
-            violations.append(str(error))
-        except Exception as error:
-            violations.append(f"{type(error).__name__}: {error}")
-        else:
-            violations += self._wrong_lines()
-        return Outcome(self._seed, tuple(violations), tuple(self._story), self._batches)
+        checkpoint, savepoint = self._new_directory(), None
+        while checkpoint is not None:
+            checkpoint, savepoint = self._run_job(checkpoint, savepoint)
+        for text in self._wrong_lines():
+            self._seed.violated(text)
 
     def _new_directory(self) -> Path:
         self._jobs += 1
@@ -107,7 +94,7 @@ class _Run:
         clock = SteadyClock(self._clocks.wall_ns, self._clocks.steady_ns)
         use_time_source(lambda: clock.now_ms() * 1_000_000)
         graph = simulated.job_graph(self._parallelism, options)
-        self._say(f"job {self._jobs} starts with parallelism {self._parallelism}, from {savepoint or checkpoint}")
+        self._seed.log(f"job {self._jobs} starts with parallelism {self._parallelism}, from {savepoint or checkpoint}")
         with closing(_LocalJob(graph, checkpoint, (), chance.choice([1, 3, 20, 1_000]))) as job:
             job.recover()
             ends_after = chance.choice([10, 60, 200, MOST_BATCHES])
@@ -118,23 +105,22 @@ class _Run:
                 self._run_batch(job, number)
                 self._take_lines(job)
             if chance.random() < 0.5:
-                self._say("the job is killed")
+                self._seed.log("the job is killed")
                 return checkpoint, savepoint if is_new and ends_after == 0 else None
             job.take_savepoint(self._directory / "savepoints")
             self._take_lines(job)
-            self._say("the job is stopped with a savepoint")
+            self._seed.log("the job is stopped with a savepoint")
             return self._new_directory(), job.result.savepoint
 
     def _run_batch(self, job: Any, number: int) -> None:
         chance = self._chance
-        self._batches += 1
-        assert self._batches < MOST_BATCHES, f"the job does not end: {simulated.WORLD.now_ms} ms have passed"
+        self._seed.step()
         self._maybe_set_the_clock(0.01)
         if chance.random() < 0.05:
             at = job._regions[0].checkpoints.next_batch().batch_id
             fault = Fault(at, chance.choice([0, 1]), chance.randrange(self._parallelism), chance.randrange(3))
             job._faults[fault.batch, fault.stage, fault.slot] = fault.after_rows
-            self._say(f"a slot dies: {fault}")
+            self._seed.log(f"a slot dies: {fault}")
         job.run_next_batch([number] if chance.random() < 0.02 else ())
         takes_ms = chance.choice([5, 5, 20, 50]) if chance.random() < 0.97 else chance.choice([5_000, 30_000])
         self._pass(takes_ms)
@@ -143,7 +129,7 @@ class _Run:
         self._pass(waits_ms + paused_ms)
         suspended_ms = chance.choice([0] * 50 + [20_000])
         if suspended_ms:
-            self._say("the machine, and all that sends to it, is suspended")
+            self._seed.log("the machine, and all that sends to it, is suspended")
             self._clocks.suspended_ms += suspended_ms
         for region in job._regions:
             region.enumerator.batch_took((takes_ms + suspended_ms) / 1000)
@@ -153,7 +139,7 @@ class _Run:
         if self._chance.random() < likely:
             step_ms = self._chance.choice([-HOUR_MS, HOUR_MS, -5_000])
             self._clocks.step_ms += step_ms
-            self._say(f"the wall clock is set by {step_ms} ms")
+            self._seed.log(f"the wall clock is set by {step_ms} ms")
 
     def _pass(self, milliseconds: int) -> None:
         simulated.WORLD.now_ms += milliseconds
@@ -161,9 +147,6 @@ class _Run:
     def _take_lines(self, job: Any) -> None:
         self._lines += job.result.lines
         job.result.lines.clear()
-
-    def _say(self, text: str) -> None:
-        self._story.append(f"{simulated.WORLD.now_ms} ms: {text.replace(str(self._directory), '')}")
 
     def _wrong_lines(self) -> Iterator[str]:
         """Yield the lines that must not be there, and those that are missing."""

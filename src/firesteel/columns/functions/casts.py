@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
-from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.decimal_words import decimals_of_doubles
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.accumulators import fit_decimal, number_cast
@@ -29,25 +28,6 @@ from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import arrow_type
 
 Cast = Callable[[pa.Array], pa.Array]
-
-
-def cast_type(source: t.DataType, target: t.DataType, trying: bool = False) -> t.DataType:
-    """Return the result type of CAST or TRY_CAST to `target`.
-
-    Raises:
-        FunctionError: The source type cannot be cast to the target type.
-    """
-    if not can_cast(source, target):
-        name = "TRY_CAST" if trying else "CAST"
-        hint = ""
-        if isinstance(source, TIMESTAMPS) and isinstance(target, t.NumericType):
-            hint = " Use UNIX_TIMESTAMP(CAST(x AS STRING)) or EXTRACT instead."
-        elif isinstance(source, t.NumericType) and isinstance(target, TIMESTAMPS):
-            hint = " Use TO_TIMESTAMP(FROM_UNIXTIME(x)) or TO_TIMESTAMP_LTZ(x, 3) instead."
-        raise FunctionError(
-            f"{name} function cannot convert value of type {type_text(source)} to type {type_text(target)}.{hint}"
-        )
-    return target.with_nullable(trying or source.is_nullable)
 
 
 def array_cast(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
@@ -336,7 +316,7 @@ _RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any, EvaluationCo
 
 
 def _resolve(types: Types, operands: Operands) -> Resolved:
-    raise FunctionError("CAST takes an expression and a type; `cast_type` derives its type")
+    raise FunctionError("CAST takes an expression and a type; the planner derives its type")
 
 
 def _fails(call: CallSite) -> bool:

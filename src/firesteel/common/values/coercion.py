@@ -8,17 +8,10 @@ with a field that its type does not have is an error. The result never shares a 
 
 from __future__ import annotations
 
-import contextlib
-import datetime
-import operator
-import struct
 from collections.abc import Callable, Iterable
-from decimal import Decimal
-from functools import cache
-from typing import Any, SupportsIndex
+from typing import Any
 
 from firesteel.common.compiled_source import function_of
-from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -37,12 +30,18 @@ from firesteel.common.typeinfo import (
 )
 from firesteel.common.types import Row
 from firesteel.common.values.ownership import IMMUTABLE, IS_IMMUTABLE, own
-from firesteel.common.values.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS, range_of
+from firesteel.common.values.scalar_coercion import (
+    INLINE,
+    Coercer,
+    coerce_date,
+    coerce_time,
+    coerce_timestamp,
+    index_of,
+    local_time_coercer,
+    scalar_coercer,
+)
 from firesteel.errors import TypeMismatchError, ValueOverflowError
 
-Coercer = Callable[[Any], Any]
-
-_FLOAT = struct.Struct("<f")
 _BYTES = "PRIMITIVE_ARRAY(BYTE) (bytes)"
 
 
@@ -60,7 +59,7 @@ def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return None
     if isinstance(type_info, BasicTypeInfo):
-        return _scalar_coercer(type_info.basic_type)
+        return scalar_coercer(type_info.basic_type)
     for kind, build in _BUILDERS:
         if isinstance(type_info, kind):
             return build(type_info)
@@ -105,7 +104,7 @@ def _check_of(type_info: Any, value: str) -> str | None:
     if coercer(type_info) is None:
         return IS_IMMUTABLE.format(v=value)
     if isinstance(type_info, BasicTypeInfo):
-        check = _INLINE.get(type_info.basic_type)
+        check = INLINE.get(type_info.basic_type)
         return None if check is None else check.format(v=value)
     if not isinstance(type_info, TupleTypeInfo):
         return None
@@ -135,176 +134,13 @@ def is_immutable_type(type_info: TypeInformation[object] | None) -> bool:
     return isinstance(type_info, (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo))
 
 
-# --- scalars ---------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _scalar_coercer(basic: BasicType) -> Coercer:
-    if basic in WHOLE_BITS:
-        return _whole_coercer(f"{basic.name} (int)", *range_of(basic))
-    return _SCALARS[basic]
-
-
-def _whole_coercer(expected: str, low: int, high: int) -> Coercer:
-    def coerce(value: Any) -> Any:
-        if value.__class__ is int:
-            if low <= value <= high:
-                return value
-            raise ValueOverflowError(expected, value)
-        if value is None:
-            return None
-        try:
-            whole = operator.index(value)
-        except TypeError:
-            whole = _cut(expected, value)
-        if low <= whole <= high:
-            return whole
-        raise ValueOverflowError(expected, value)
-
-    return coerce
-
-
-def _cut(expected: str, value: Any) -> int:
-    """Return a number without its fraction, as PyFlink does."""
-    try:
-        whole: int = value.__int__()
-        return whole
-    except (AttributeError, TypeError, ValueError, OverflowError):  # no number, an array, NaN, infinite
-        raise TypeMismatchError(expected, value) from None
-
-
-def _coerce_string(value: object) -> object:
-    if value is None or value.__class__ is str:
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    raise TypeMismatchError("STRING (str)", value)
-
-
-def _index_of(value: object, expected: str) -> int:
-    if isinstance(value, SupportsIndex):
-        with contextlib.suppress(TypeError):  # an array of numpy
-            return operator.index(value)
-    raise TypeMismatchError(expected, value)
-
-
-def _coerce_boolean(value: object) -> object:
-    if value is None or value.__class__ is bool:
-        return value
-    if type(value).__name__ in ("bool", "bool_"):  # those of numpy, which is not imported here
-        return bool(value)
-    number = _index_of(value, "BOOLEAN (bool)")
-    if 0 <= number <= 255:  # as in PyFlink, which writes a byte
-        return number != 0
-    raise ValueOverflowError("BOOLEAN (bool)", value)
-
-
-def _coerce_float(value: Any) -> object:
-    if value is None:
-        return None
-    try:
-        return _FLOAT.unpack(_FLOAT.pack(value))[0]
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-    except (struct.error, TypeError):
-        raise TypeMismatchError("FLOAT (float)", value) from None
-
-
-def _coerce_double(value: Any) -> object:
-    if value is None or value.__class__ is float:
-        return value
-    if not isinstance(value, str):
-        with contextlib.suppress(TypeError, ValueError):
-            return float(value)
-    raise TypeMismatchError("DOUBLE (float)", value)
-
-
-def _coerce_char(value: object) -> object:
-    if value is None:
-        return None
-    if isinstance(value, str) and len(value) == 1:
-        return str.__str__(value)
-    raise TypeMismatchError("CHAR (str of length 1)", value)
-
-
-def _coerce_big_int(value: object) -> object:
-    return value if value is None or value.__class__ is int else _index_of(value, "BIG_INT (int)")
-
-
-def _coerce_big_dec(value: object) -> object:
-    if value is None or value.__class__ is Decimal:
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return Decimal(str(value))
-    raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
-
-
-def _coerce_instant(value: object) -> object:
-    if value is None:
-        return None
-    if isinstance(value, Instant):
-        if MIN_LONG <= value.seconds <= MAX_LONG:
-            return value
-        raise ValueOverflowError("INSTANT (Instant)", value)
-    raise TypeMismatchError("INSTANT (Instant)", value)
-
-
-_SCALARS: dict[BasicType, Coercer] = {
-    BasicType.STRING: _coerce_string,
-    BasicType.BOOLEAN: _coerce_boolean,
-    BasicType.FLOAT: _coerce_float,
-    BasicType.DOUBLE: _coerce_double,
-    BasicType.CHAR: _coerce_char,
-    BasicType.BIG_INT: _coerce_big_int,
-    BasicType.BIG_DEC: _coerce_big_dec,
-    BasicType.INSTANT: _coerce_instant,
-}
-
-
-def _coerce_date(value: object) -> object:
-    if value is None or value.__class__ is datetime.date:
-        return value
-    if isinstance(value, datetime.date):
-        return datetime.date(value.year, value.month, value.day)
-    raise TypeMismatchError("SQL_DATE (datetime.date)", value)
-
-
-def _coerce_time(value: object) -> Any:
-    found = _coerce_local_time(value)
-    return None if found is None else found.replace(microsecond=found.microsecond // 1000 * 1000)
-
-
-def _coerce_timestamp(value: object) -> object:
-    found = _coerce_local_timestamp(value)
-    return None if found is None else found.replace(microsecond=found.microsecond // 1000 * 1000)
-
-
-def _coerce_local_time(value: object) -> datetime.time | None:
-    if value is None or isinstance(value, datetime.time):
-        return value if value is None or value.tzinfo is None else value.replace(tzinfo=None)
-    raise TypeMismatchError("SQL_TIME (datetime.time)", value)
-
-
-def _coerce_local_timestamp(value: object) -> datetime.datetime | None:
-    if value is None or isinstance(value, datetime.datetime):
-        return value if value is None or value.tzinfo is None else value.replace(tzinfo=None)
-    raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
-
-
-def _local_time_coercer(type_info: Any) -> Coercer:
-    return (_coerce_date, _coerce_local_time, _coerce_local_timestamp)[type_info.time_type.value]
-
-
-# --- containers ------------------------------------------------------------------------------------------------------
-
-
 def _coerce_bytes_array(value: object) -> object:
     if value is None or value.__class__ is bytes:
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (list, tuple)):
-        numbers = [_index_of(item, _BYTES) for item in value]
+        numbers = [index_of(item, _BYTES) for item in value]
         if all(-128 <= number <= 255 for number in numbers):
             return bytes([number & 0xFF for number in numbers])
         raise ValueOverflowError(_BYTES, value)
@@ -360,12 +196,6 @@ def _locate(parts: Any) -> None:
 
 
 # Fields of these types are checked inline in the compiled source; other fields cost a call of their coercer.
-_INLINE = {
-    BasicType.STRING: "{v}.__class__ is str",
-    BasicType.BOOLEAN: "{v}.__class__ is bool",
-    BasicType.DOUBLE: "{v}.__class__ is float",
-    **{basic: "{{v}}.__class__ is int and {} <= {{v}} <= {}".format(*range_of(basic)) for basic in WHOLE_BITS},
-}
 
 
 def _compile_fields(
@@ -380,7 +210,7 @@ def _compile_fields(
     scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}
     for i, field in enumerate(fields):
         convert = coercer(field) or own
-        inline = _INLINE.get(field.basic_type) if isinstance(field, BasicTypeInfo) else None
+        inline = INLINE.get(field.basic_type) if isinstance(field, BasicTypeInfo) else None
         if inline is not None:
             checks.append(inline.format(v=variables[i]))
             results.append(variables[i])
@@ -478,9 +308,9 @@ _BUILDERS: tuple[tuple[type, Callable[[Any], Coercer | None]], ...] = (
     (RowTypeInfo, _row_coercer),
     (ElementTypeInfo, _array_coercer),
     (MapTypeInfo, _map_coercer),
-    (DateTypeInfo, lambda _: _coerce_date),
-    (TimeTypeInfo, lambda _: _coerce_time),
-    (TimestampTypeInfo, lambda _: _coerce_timestamp),
-    (LocalTimeTypeInfo, _local_time_coercer),
+    (DateTypeInfo, lambda _: coerce_date),
+    (TimeTypeInfo, lambda _: coerce_time),
+    (TimestampTypeInfo, lambda _: coerce_timestamp),
+    (LocalTimeTypeInfo, local_time_coercer),
     (ExternalTypeInfo, _external_coercer),
 )

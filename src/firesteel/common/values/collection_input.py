@@ -25,8 +25,9 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
-from firesteel.common.values.coercion import Coercer, coercer
+from firesteel.common.values.coercion import coercer
 from firesteel.common.values.java_text import to_java_string
+from firesteel.common.values.scalar_coercion import Coercer
 from firesteel.common.values.whole_numbers import MAX_LONG, MIN_LONG, WHOLE_BITS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from tests.simulation.cluster import SimulatedCluster
+from tests.simulation.control_plane.cluster import SimulatedCluster
 
 
 def check_always(cluster: SimulatedCluster) -> None:
@@ -23,10 +23,10 @@ def _slots_have_one_job(cluster: SimulatedCluster) -> None:
             allocation, job = task.tdd.allocation_id, task.tdd.job_id
             owner = owners.get(allocation, job)
             if owner != job:
-                cluster.violated(f"a slot of {host.name} is given to {owner} while a task of {job} runs in it")
+                cluster.seed.violated(f"a slot of {host.name} is given to {owner} while a task of {job} runs in it")
             user = users.setdefault(allocation, job)
             if user != job and allocation in owners:
-                cluster.violated(f"slot {allocation} of {host.name} belongs to {sorted((user, job))}")
+                cluster.seed.violated(f"slot {allocation} of {host.name} belongs to {sorted((user, job))}")
     _job_masters_agree(cluster)
 
 
@@ -43,7 +43,7 @@ def _job_masters_agree(cluster: SimulatedCluster) -> None:
                 if execution.state.name == "RUNNING" and execution.allocation_id is not None:
                     owner = users.setdefault(execution.allocation_id, job_master.job_id)
                     if owner != job_master.job_id:
-                        cluster.violated(
+                        cluster.seed.violated(
                             f"slot {execution.allocation_id} runs tasks of {owner} and {job_master.job_id}"
                         )
 
@@ -68,7 +68,7 @@ def _subtasks_have_one_attempt(cluster: SimulatedCluster) -> None:
             subtask = (task.tdd.job_id, task.tdd.vertex_id, task.tdd.subtask_index)
             other = seen.setdefault(subtask, f"{attempt} on {host.name}")
             if other != f"{attempt} on {host.name}":
-                cluster.violated(f"a subtask runs twice: {other} and {attempt} on {host.name}")
+                cluster.seed.violated(f"a subtask runs twice: {other} and {attempt} on {host.name}")
 
 
 def _jobs_have_one_leader(cluster: SimulatedCluster) -> None:
@@ -84,7 +84,7 @@ def _jobs_have_one_leader(cluster: SimulatedCluster) -> None:
                 continue
             other = leading.setdefault(job_master.job_id, manager.name)
             if other != manager.name:
-                cluster.violated(f"job {job_master.job_id} is led by {other} and {manager.name}")
+                cluster.seed.violated(f"job {job_master.job_id} is led by {other} and {manager.name}")
 
 
 def check_ended(cluster: SimulatedCluster) -> list[str]:
@@ -98,25 +98,27 @@ def check_nothing_left(cluster: SimulatedCluster) -> None:
     for host in cluster.task_executors:
         used = [status for status in host.task_executor._table.report().slots if status.allocation_id is not None]
         if used or host.runner.live or host.runner.slots:
-            cluster.violated(f"{host.name} still has {used} with tasks {sorted(host.runner.live)}, {host.runner.slots}")
+            cluster.seed.violated(
+                f"{host.name} still has {used} with tasks {sorted(host.runner.live)}, {host.runner.slots}"
+            )
         if host.task_executor._jobs._jobs:
-            cluster.violated(f"{host.name} still follows jobs {sorted(host.task_executor._jobs._jobs)}")
+            cluster.seed.violated(f"{host.name} still follows jobs {sorted(host.task_executor._jobs._jobs)}")
     for manager in cluster.job_managers:
         left = [one.address for one in manager.job_masters()]
         if left:
-            cluster.violated(f"{manager.name} still runs {left}")
+            cluster.seed.violated(f"{manager.name} still runs {left}")
         if any(not query.is_over for query in manager.data_plane.queries):
-            cluster.violated(f"{manager.name} still runs a query")
+            cluster.seed.violated(f"{manager.name} still runs a query")
         resource_manager = manager.resource_manager._process
         if resource_manager is not None:
             slots = resource_manager._slot_manager
             if slots.slots_wanted or slots.slots_free != slots.slots_total:
-                cluster.violated(
+                cluster.seed.violated(
                     f"{slots.slots_wanted} requests wait, {slots.slots_free} of {slots.slots_total} are free"
                 )
     for folder in ("jobs", "dirty-results"):
         if cluster.ha._entries.folders[folder]:
-            cluster.violated(f"{folder} still has {sorted(cluster.ha._entries.folders[folder])}")
+            cluster.seed.violated(f"{folder} still has {sorted(cluster.ha._entries.folders[folder])}")
 
 
 def waiting_work(cluster: SimulatedCluster) -> dict[str, tuple[int, int]]:

@@ -10,24 +10,19 @@ from typing import Any
 
 from firesteel.runtime.rpc import EndpointStoppedError, InMemoryRpcService, RpcConnectionError
 from firesteel.runtime.rpc.rpc_service import Gateway, RpcCall, RpcServer, fail
-from tests.simulation.virtual_time import ProcessClock, SimulatedProcess
+from tests.simulation.core.virtual_time import ProcessClock, SimulatedProcess
+from tests.simulation.core.weather import Weather
 
 
-@dataclass(slots=True)
-class Weather:
-    """What happens to messages.
+@dataclass
+class NetworkWeather(Weather):
+    """What happens to calls.
 
     Attributes:
-        delay_s: The mean delay.
-        drops: Chance that a message is lost.
-        doubles: Chance that it arrives twice.
         reorders: Whether messages between two processes may overtake each other.
         serializes: Whether calls are written and read back.
     """
 
-    delay_s: float = 0.005
-    drops: float = 0.0
-    doubles: float = 0.0
     reorders: bool = False
     serializes: bool = False
 
@@ -35,12 +30,11 @@ class Weather:
 class Network:
     """Connects the endpoints of all processes."""
 
-    def __init__(self, random_: random.Random, weather: Weather) -> None:
+    def __init__(self, random_: random.Random, weather: NetworkWeather) -> None:
         self.random = random_
         self.weather = weather
         self.endpoints: dict[str, tuple[SimulatedProcess, RpcServer]] = {}
         self.cut: set[frozenset[SimulatedProcess]] = set()
-        self.messages = 0
         self._last_arrival_s: dict[tuple[SimulatedProcess, SimulatedProcess], float] = {}
 
     def killed(self, process: SimulatedProcess) -> None:
@@ -53,22 +47,16 @@ class Network:
 
     def send(self, source: SimulatedProcess, target: SimulatedProcess, deliver: Callable[[], object]) -> None:
         """Bring a message from one process to another, or not."""
-        self.messages += 1
         if not source.is_alive or self.is_cut(source, target):
             return
-        copies = 1
-        if source is not target:  # Nothing is lost inside a process.
-            if self.random.random() < self.weather.drops:
-                return
-            copies += self.random.random() < self.weather.doubles
-        for _ in range(copies):
+        for _ in range(1 if source is target else self.weather.copies(self.random)):
             asyncio.get_running_loop().call_later(self._delay(source, target), target.call, deliver)
 
     def _delay(self, source: SimulatedProcess, target: SimulatedProcess) -> float:
         if source is target:
             return 0.0
         now_s = asyncio.get_running_loop().time()
-        arrival_s = now_s + self.random.expovariate(1 / self.weather.delay_s)
+        arrival_s = now_s + self.weather.delay(self.random)
         if not self.weather.reorders:
             arrival_s = max(arrival_s, self._last_arrival_s.get((source, target), 0.0))
             self._last_arrival_s[source, target] = arrival_s

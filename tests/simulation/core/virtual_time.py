@@ -6,14 +6,16 @@ import asyncio
 import contextvars
 import selectors
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from typing import Any
 
 from firesteel.runtime.clock import Timer
+from tests.simulation.core.seed import Seed, ViolationError
 
 CURRENT: contextvars.ContextVar[SimulatedProcess | None] = contextvars.ContextVar("process", default=None)
 
 
-class NothingToDoError(Exception):
+class NothingToDoError(ViolationError):
     """Everything waits, and for nothing that will come: the simulation is stuck."""
 
 
@@ -99,6 +101,30 @@ class _Steps(Coroutine[Any, Any, Any]):
         return (yield from self._coroutine.__await__())
 
 
+def run_in_virtual_time(seed: Seed, main: Coroutine[Any, Any, None]) -> None:
+    """Run a seed on a loop of its own, to its end or until it is given up.
+
+    Raises:
+        NothingToDoError: nothing would come any more.
+    """
+    with closing(VirtualTimeLoop()) as loop:
+        seed.now = lambda: f"{loop.time():9.3f}"
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_until_complete(main)
+        except RuntimeError:  # The loop was stopped.
+            if not seed.violations:
+                raise
+        finally:
+            asyncio.set_event_loop(None)
+
+
+def give_up(seed: Seed, error: BaseException) -> None:
+    """End a seed with an error, from anywhere within it."""
+    seed.failed(error)
+    asyncio.get_running_loop().stop()
+
+
 def later(delay_s: float, callback: Callable[[], object]) -> None:
     """Call something later that belongs to no process."""
     asyncio.get_running_loop().call_later(delay_s, callback, context=contextvars.Context())
@@ -108,11 +134,13 @@ class SimulatedProcess:
     """A process: its tasks and timers stop dead when it is killed, nothing is cleaned up.
 
     Args:
+        seed: Counts the steps of its tasks.
         name: Its name in messages.
         on_step: Called before each step of one of its tasks; may kill it.
     """
 
-    def __init__(self, name: str, on_step: Callable[[SimulatedProcess], object]) -> None:
+    def __init__(self, seed: Seed, name: str, on_step: Callable[[SimulatedProcess], object]) -> None:
+        self.seed = seed
         self.name = name
         self.is_alive = True
         self.tasks: set[asyncio.Task[Any]] = set()
@@ -134,6 +162,10 @@ class SimulatedProcess:
     def step(self, coroutine: Any) -> None:
         """Called before one of its tasks continues."""
         if self.is_alive:
+            try:
+                self.seed.step()
+            except ViolationError as violation:
+                give_up(self.seed, violation)
             self._on_step(self)
         if not self.is_alive:
             self._abandoned.append(coroutine)

@@ -3,54 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import random
-import warnings
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
 from tests.runtime.helpers import Input, job_graph
-from tests.simulation.cluster import JobManagerProcess, SimulatedCluster, TaskExecutorProcess
-from tests.simulation.invariants import check_always, check_ended, check_nothing_left, waiting_work
-from tests.simulation.network import Network, Weather
-from tests.simulation.seeds import Outcome, repeatable
-from tests.simulation.virtual_time import NothingToDoError, VirtualTimeLoop
+from tests.simulation.control_plane.cluster import JobManagerProcess, SimulatedCluster, TaskExecutorProcess
+from tests.simulation.control_plane.invariants import check_always, check_ended, check_nothing_left, waiting_work
+from tests.simulation.control_plane.network import Network, NetworkWeather
+from tests.simulation.core.seed import Seed, simulation
+from tests.simulation.core.virtual_time import run_in_virtual_time
 
+MOST_STEPS = 500_000
 FAULTS_S = 60.0
 PATIENCE_S = 900.0
 SETTLED_S = 40.0
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterOutcome(Outcome):
-    """How a seed went, and how much happened in it."""
-
-    jobs: int
-    messages: int
-    virtual_s: float
-
-
-def simulate(seed: int) -> ClusterOutcome:
-    """Run one seed; the same seed takes the same way (with the same PYTHONHASHSEED)."""
-    chance = random.Random(seed)
-    warnings.simplefilter("ignore", RuntimeWarning)  # Coroutines of a killed process were never awaited, as expected.
-    random.seed(seed + 2)  # The jitter of restart delays.
-    with repeatable(random.Random(seed + 1)), closing(VirtualTimeLoop()) as loop:
-        asyncio.set_event_loop(loop)
-        try:
-            run = _Run(seed, chance)
-            try:
-                loop.run_until_complete(run.run())
-            except RuntimeError:  # The loop was stopped: there was no end.
-                if not run.cluster.violations:
-                    raise
-            return run.outcome(loop.time())
-        finally:
-            asyncio.set_event_loop(None)
-            gc.collect()  # What a seed leaves are circles of coroutines and endpoints.
+@simulation
+def simulate(seed: Seed) -> None:
+    """A cluster, its jobs and faults."""
+    seed.most_steps = MOST_STEPS
+    run_in_virtual_time(seed, _Run(seed).run())
 
 
 def _frames(awaited: Any) -> list[str]:
@@ -64,20 +39,16 @@ def _frames(awaited: Any) -> list[str]:
 
 
 class _Run:
-    def __init__(self, seed: int, chance: random.Random) -> None:
+    def __init__(self, seed: Seed) -> None:
         self.seed = seed
-        self.chance = chance
-        self.weather = Weather(
+        self.chance = chance = seed.chance
+        self.weather = NetworkWeather(
             delay_s=chance.choice([0.001, 0.02, 0.2]),
             reorders=chance.random() < 0.3,
             serializes=chance.random() < 0.1,
         )
-        self.rough = Weather(
-            self.weather.delay_s,
-            chance.choice([0, 0, 0.02, 0.1]),
-            chance.choice([0, 0, 0.02, 0.1]),
-            self.weather.reorders,
-            self.weather.serializes,
+        self.rough = replace(
+            self.weather, lost=chance.choice([0, 0, 0.02, 0.1]), doubled=chance.choice([0, 0, 0.02, 0.1])
         )
         self.faults = [
             fault for fault in (self._kill, self._kill_at_step, self._cut, self._depose) if chance.random() < 0.5
@@ -86,7 +57,7 @@ class _Run:
     async def run(self) -> None:
         chance = self.chance
         network = Network(chance, self.weather)
-        self.cluster = cluster = SimulatedCluster(chance, network, self._configuration())
+        self.cluster = cluster = SimulatedCluster(self.seed, network, self._configuration())
         cluster.check = lambda: check_always(cluster)
         for number in range(chance.choice([1, 2, 3])):
             cluster.job_managers.append(JobManagerProcess(cluster, f"jm{number}"))
@@ -98,28 +69,12 @@ class _Run:
         for one in [*cluster.job_managers, *cluster.task_executors]:
             one.start()
         watch = asyncio.ensure_future(self._watch())
-        try:
-            await asyncio.sleep(5)
-            self.quiet = waiting_work(cluster)
-            self.jobs = self._submit_jobs(sum(sizes))
-            await self._rage()
-            await self._calm_down()
-        except NothingToDoError as error:
-            cluster.violated(str(error))
+        await asyncio.sleep(5)
+        self.quiet = waiting_work(cluster)
+        self._submit_jobs(sum(sizes))
+        await self._rage()
+        await self._calm_down()
         watch.cancel()
-
-    def outcome(self, virtual_s: float) -> ClusterOutcome:
-        """How it went."""
-        cluster = self.cluster
-        return ClusterOutcome(
-            self.seed,
-            tuple(cluster.violations),
-            tuple(cluster.story),
-            cluster.steps,
-            self.jobs,
-            cluster.network.messages,
-            virtual_s,
-        )
 
     def _configuration(self) -> dict[str, str]:
         return {
@@ -134,21 +89,19 @@ class _Run:
 
     async def _watch(self) -> None:
         """Let the records flow, and check what must always hold."""
-        while not self.cluster.violations:
+        while not self.seed.violations:
             check_always(self.cluster)
             self.cluster.tick(0.1)
             await asyncio.sleep(0.1)
 
     # --- what the cluster has to do ----------------------------------------------------------------------------------
 
-    def _submit_jobs(self, slots: int) -> int:
-        number = self.chance.choice([1, 2, 3, 5, 8])
-        for index in range(number):
+    def _submit_jobs(self, slots: int) -> None:
+        for index in range(self.chance.choice([1, 2, 3, 5, 8])):
             make_job = self._make_job(index, slots)
             cancelled = self.chance.random() * 20 if self.chance.random() < 0.15 else None
             delay_s = self.chance.random() * FAULTS_S / 2
             asyncio.get_running_loop().call_later(delay_s, self.cluster.client.submit, make_job, cancelled)
-        return number
 
     def _make_job(self, index: int, slots: int) -> Callable[[], JobGraph]:
         """Return a job that a cluster with this number of slots can run."""
@@ -160,7 +113,7 @@ class _Run:
                 pattern = self.chance.choice(["ALL_TO_ALL", "POINTWISE"])
                 inputs = [(vertices[self.chance.randrange(number)][0], pattern, "PIPELINED_BOUNDED")]
             vertices.append((f"v{number}", self.chance.randint(1, widest), inputs))
-        name = f"job{self.seed}-{index}"
+        name = f"job{self.seed.number}-{index}"
         return lambda: job_graph(*vertices, name=name)
 
     # --- what befalls it ---------------------------------------------------------------------------------------------
@@ -186,14 +139,14 @@ class _Run:
             self.cluster.crash(self.chance.choice(victims))
 
     def _kill_at_step(self) -> None:
-        self.cluster.kill_at_step = self.cluster.steps + self.chance.randint(1, 300)
+        self.cluster.kill_at_step = self.seed.steps + self.chance.randint(1, 300)
 
     def _cut(self) -> None:
         processes = [one.process for one in self._victims()] + [self.cluster.client.process]
         if len(processes) < 2:
             return
         pair = frozenset(self.chance.sample(processes, 2))
-        self.cluster.log(f"cut: {sorted(process.name for process in pair)}")
+        self.seed.log(f"cut: {sorted(process.name for process in pair)}")
         self.cluster.network.cut.add(pair)
         heals_s = self.chance.choice([1, 8, 15, 40])
         asyncio.get_running_loop().call_later(heals_s, self.cluster.network.cut.discard, pair)
@@ -208,33 +161,33 @@ class _Run:
             one.process for one in self.cluster.job_managers + self.cluster.task_executors if one.name == name
         )
         for task in process.tasks:
-            self.cluster.log(f"{name} waits in {' > '.join(_frames(task.get_coro()))}")
+            self.seed.log(f"{name} waits in {' > '.join(_frames(task.get_coro()))}")
 
     async def _calm_down(self) -> None:
         """No more faults: all jobs end, then nothing of them is left."""
         cluster, loop = self.cluster, asyncio.get_running_loop()
-        cluster.log("calm")
+        self.seed.log("calm")
         cluster.network.weather = self.weather
         cluster.network.cut.clear()
         cluster.kill_at_step = -1
         cluster.task_failures = 0.0
         end_s = loop.time() + PATIENCE_S
-        while loop.time() < end_s and not cluster.violations:
+        while loop.time() < end_s and not self.seed.violations:
             await asyncio.sleep(5)
             if not cluster.client.process.tasks and not check_ended(cluster):
                 break
         for text in check_ended(cluster):
-            cluster.violated(text)
+            self.seed.violated(text)
         if cluster.client.process.tasks:
-            cluster.violated("a submission is still not acknowledged")
+            self.seed.violated("a submission is still not acknowledged")
         await asyncio.sleep(SETTLED_S)
-        if not cluster.violations:
+        if not self.seed.violations:
             check_nothing_left(cluster)
         for name, (tasks, timers) in waiting_work(cluster).items():
             # Any JobManager may lead now; heartbeats are under way at times.
             quiet = [one for other, one in self.quiet.items() if other[:2] == name[:2]]
             if tasks > max(one[0] for one in quiet) + 10 or timers > max(one[1] for one in quiet) + 15:
-                cluster.violated(
+                self.seed.violated(
                     f"{name} has {tasks} tasks and {timers} timers left; before any job there were {quiet}"
                 )
                 self._tell_tasks(name)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
-from tests.simulation.virtual_time import SimulatedProcess, later
+from tests.simulation.core.virtual_time import SimulatedProcess, later
 
 
 class ProcessHa:

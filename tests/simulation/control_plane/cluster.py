@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -26,11 +25,11 @@ from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploy
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from tests.runtime.leaders import leader_gateway
-from tests.simulation.network import Network, SimulatedRpcService
-from tests.simulation.process_ha import ProcessHa
-from tests.simulation.virtual_time import SimulatedProcess, later
+from tests.simulation.control_plane.network import Network, SimulatedRpcService
+from tests.simulation.control_plane.process_ha import ProcessHa
+from tests.simulation.core.seed import Seed
+from tests.simulation.core.virtual_time import SimulatedProcess, later
 
-MOST_STEPS = 500_000
 CONFIGURATION = {
     "heartbeat.interval": "2 s",
     "heartbeat.timeout": "10 s",
@@ -107,7 +106,7 @@ class SimulatedTaskRunner:
         self.slots.clear()
 
     def _log(self, does: str, attempt_id: str) -> None:
-        self._host.cluster.log(f"{self._host.name} {does} {attempt_id}")
+        self._host.cluster.seed.log(f"{self._host.name} {does} {attempt_id}")
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._host.cluster.random.random() * 0.1)
@@ -122,10 +121,6 @@ class SimulatedQuery(RunningQuery):
         self._listener = listener
         self.is_over = False
         self._left_s = plane.cluster.random.random() * plane.cluster.longest_job_s
-
-    def is_stored(self, job_id: str) -> bool:
-        """Whether a job is kept for the next leader, or is over."""
-        return job_id in self.ha._entries.folders["jobs"] or job_id in self.finished_jobs()
 
     def tick(self, passed_s: float) -> None:
         """Some time passed."""
@@ -196,7 +191,7 @@ class JobManagerProcess:
 
     def _fatal(self, error: BaseException) -> None:
         """A fatal error ends the process; its supervisor restarts it."""
-        self.cluster.log(f"{self.name} fatal: {error!r}")
+        self.cluster.seed.log(f"{self.name} fatal: {error!r}")
         self.cluster.crash(self)
 
     def job_masters(self) -> list[JobMaster]:
@@ -283,13 +278,14 @@ class SimulatedCluster:
     """All processes, and their actual state.
 
     Args:
-        random_: Decides everything that is left to chance.
+        seed: Decides everything that is left to chance.
         network: Connects them.
         configuration: Of every process.
     """
 
-    def __init__(self, random_: random.Random, network: Network, configuration: dict[str, str]) -> None:
-        self.random = random_
+    def __init__(self, seed: Seed, network: Network, configuration: dict[str, str]) -> None:
+        self.seed = seed
+        self.random = random_ = seed.chance
         self.network = network
         self.configuration = CONFIGURATION | configuration
         self.ha = EmbeddedHaServices()
@@ -300,33 +296,17 @@ class SimulatedCluster:
         self.job_managers: list[JobManagerProcess] = []
         self.task_executors: list[TaskExecutorProcess] = []
         self.kill_at_step = -1
-        self.steps = 0
-        self.violations: list[str] = []
-        self.story: list[str] = []
         self.check: Callable[[], object] = lambda: None
         self.client = Client(self)
-
-    def log(self, text: str) -> None:
-        """Record an event, for the analysis of a failing seed."""
-        self.story.append(f"{asyncio.get_running_loop().time():9.3f} {text}")
-
-    def violated(self, text: str) -> None:
-        """An invariant does not hold."""
-        self.log(f"VIOLATED: {text}")
-        self.violations.append(text)
 
     # --- processes -------------------------------------------------------------------------------------------------
 
     def new_process(self, name: str) -> SimulatedProcess:
         """A process; one that is to die at a certain step dies there."""
-        return SimulatedProcess(name, self._on_step)
+        return SimulatedProcess(self.seed, name, self._on_step)
 
     def _on_step(self, process: SimulatedProcess) -> None:
-        self.steps += 1
-        if self.steps == MOST_STEPS:
-            self.violated(f"no end after {MOST_STEPS} steps, at {asyncio.get_running_loop().time():.3f} s")
-            asyncio.get_running_loop().stop()
-        if self.steps == self.kill_at_step:
+        if self.seed.steps == self.kill_at_step:
             for one in [*self.job_managers, *self.task_executors]:
                 if one.process is process:
                     self.crash(one)
@@ -335,7 +315,7 @@ class SimulatedCluster:
         """Kill a process; its session expires a little later, then it is started again."""
         if not one.process.is_alive:
             return
-        self.log(f"{one.name} is killed")
+        self.seed.log(f"{one.name} is killed")
         one.process.is_alive = False
         self.network.killed(one.process)
         loop, dead = asyncio.get_running_loop(), one.ha
@@ -344,7 +324,7 @@ class SimulatedCluster:
         later(expires_s + self.random.random() * 20, lambda: self._restart(one))
 
     def _restart(self, one: JobManagerProcess | TaskExecutorProcess) -> None:
-        self.log(f"{one.name} is started again")
+        self.seed.log(f"{one.name} is started again")
         one.start()
 
     def learns_late(self) -> float:
@@ -353,7 +333,7 @@ class SimulatedCluster:
 
     def depose(self) -> None:
         """The leading JobManager process loses its leadership; another one is elected a little later."""
-        self.log("leadership is lost")
+        self.seed.log("leadership is lost")
         component = self.ha.components[PROCESS]
         self.ha.revoke_leadership(PROCESS)
         component.contenders.append(component.contenders.pop(0)) if component.contenders else None
@@ -389,7 +369,7 @@ class SimulatedCluster:
     def query_started(self, query: QueryDescriptor) -> None:
         """A job's records begin to flow: never after it is over."""
         if query.job_id in self.finished_jobs():
-            self.violated(f"job {query.job_id[:6]} is run again though it is over")
+            self.seed.violated(f"job {query.job_id[:6]} is run again though it is over")
 
     def finish_later(
         self, host: TaskExecutorProcess, runner: SimulatedTaskRunner, tdd: TaskDeploymentDescriptor
