@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +22,7 @@ import harness
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from tests.kafka.broker import Broker, running
 
+SPAWN = multiprocessing.get_context("spawn")
 RATE, KEYS, PARTITIONS, PARALLELISM = 5_000, 1_000, 4, 2
 TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} partitions of a Kafka broker in memory
 on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends
@@ -45,34 +46,24 @@ SMALL_RUNS = 20
 # --- Kafka to Kafka ---------------------------------------------------------------------------------------------------
 
 
-def consumer_of(broker: Broker, topic: str, group: str) -> Any:
+def consumer_of(servers: str, topic: str) -> Any:
     """Return a consumer of all partitions of a new topic."""
     from confluent_kafka import Consumer, TopicPartition
 
-    consumer = Consumer({**broker.client, "group.id": group, "fetch.wait.max.ms": 5})
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": topic, "fetch.wait.max.ms": 5})
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
     return consumer
 
 
-def read(broker: Broker, topic: str, found: list[tuple[float, float]], is_over: threading.Event) -> None:
-    """Collect when the latest record of each result was written, and when the result came."""
-    consumer = consumer_of(broker, topic, "reader")
-    while not is_over.is_set():
-        for message in consumer.consume(10_000, 0.005):
-            if message.value():
-                found.append((json.loads(message.value())["written"], time.time()))
-    consumer.close()
-
-
-def produce(broker: Broker, topic: str, seconds: float) -> None:
+def produce(servers: str, topic: str, seconds: float) -> None:
     """Produce records at the rate."""
     from confluent_kafka import Producer
 
-    producer = Producer({**broker.client, "linger.ms": 5})
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 5})
     begin = time.time()
     for i in range(int(RATE * seconds)):
         while (now := time.time()) < begin + i / RATE:
-            time.sleep(0.0005)
+            time.sleep(0.001)
         producer.produce(topic, json.dumps({"k": i % KEYS, "written": now}), partition=i % PARTITIONS)
         producer.poll(0)
     producer.flush()
@@ -93,50 +84,45 @@ def by_sql(options: dict[str, str]) -> Callable[[Broker, str, str], Callable[[],
     return start
 
 
-def by_hand(broker: Broker, before: str, after: str) -> Callable[[], None]:
-    """Start a loop that counts, and return what ends it."""
+def count(servers: str, before: str, after: str) -> None:
+    """Count in a loop that does not end."""
     from confluent_kafka import Producer
 
-    is_over, consumer = threading.Event(), consumer_of(broker, before, "by-hand")
-    producer = Producer({**broker.client, "linger.ms": 5})
+    consumer, producer = consumer_of(servers, before), Producer({"bootstrap.servers": servers, "linger.ms": 5})
+    counts: dict[int, int] = {}
+    while True:
+        results = {}
+        for message in consumer.consume(10_000, 0.005):
+            event = json.loads(message.value())
+            counts[event["k"]] = counts.get(event["k"], 0) + 1
+            results[event["k"]] = event["written"]
+        for key, written in results.items():
+            value = json.dumps({"k": key, "n": counts[key], "written": written})
+            producer.produce(after, value, json.dumps({"k": key}))
+        producer.poll(0)
 
-    def count() -> None:
-        counts: dict[int, int] = {}
-        while not is_over.is_set():
-            results = {}
-            for message in consumer.consume(10_000, 0.005):
-                event = json.loads(message.value())
-                counts[event["k"]] = counts.get(event["k"], 0) + 1
-                results[event["k"]] = event["written"]
-            for key, written in results.items():
-                value = json.dumps({"k": key, "n": counts[key], "written": written})
-                producer.produce(after, value, json.dumps({"k": key}))
-            producer.poll(0)
-        consumer.close()
 
-    thread = threading.Thread(target=count)
-    thread.start()
-
-    def end() -> None:
-        is_over.set()
-        thread.join()
-
-    return end
+def by_hand(broker: Broker, before: str, after: str) -> Callable[[], None]:
+    """Start the loop in a process, and return what ends it."""
+    process = SPAWN.Process(target=count, args=(broker.servers, before, after))
+    process.start()
+    return process.kill
 
 
 def latencies(start: Callable[[Broker, str, str], Callable[[], None]], seconds: float) -> list[float]:
     """Return the sorted latencies in s."""
     found: list[tuple[float, float]] = []
-    is_over = threading.Event()
     with running() as broker:
         before, after = broker.topic(PARTITIONS), broker.topic(PARTITIONS)
-        reader = threading.Thread(target=read, args=(broker, after, found, is_over))
-        reader.start()
         end = start(broker, before, after)
-        produce(broker, before, seconds)
-        time.sleep(1)
-        is_over.set()
-        reader.join()
+        consumer = consumer_of(broker.servers, after)
+        producing = SPAWN.Process(target=produce, args=(broker.servers, before, seconds))
+        producing.start()
+        while producing.is_alive():
+            for message in consumer.consume(10_000, 0.005):
+                if message.value():
+                    found.append((json.loads(message.value())["written"], time.time()))
+        consumer.close()
         end()
     warm = found[0][0] + seconds / 3
     return sorted(came - written for written, came in found if written > warm)

@@ -61,7 +61,7 @@ _ALWAYS = -1
 
 
 class Millisecond:
-    """The current processing time, for calls that must not take longer than reading elapsed time.
+    """The current processing time, as long as it lasts: states with a time to live ask for it on each access.
 
     Attributes:
         ms: The time in ms; valid as long as `steady_ns()` is below `until_ns`, else `tick` sets it.
@@ -75,7 +75,7 @@ class Millisecond:
 
     def tick(self) -> None:
         """Read the clock."""
-        self.ms = now_ms()
+        self.ms = _of_process.now_ms() if _time_ns is None else _time_ns() // 1_000_000
         # A time source of a test may go as it likes.
         self.until_ns = _ALWAYS if _time_ns is not None else (self.ms + 1) * 1_000_000 - _of_process.offset_ns
 
@@ -86,7 +86,9 @@ MILLISECOND = Millisecond()
 
 def now_ms() -> int:
     """Return the current processing time in ms."""
-    return _of_process.now_ms() if _time_ns is None else _time_ns() // 1_000_000
+    if steady_ns() >= MILLISECOND.until_ns:
+        MILLISECOND.tick()
+    return MILLISECOND.ms
 
 
 def follow(now_ms: int) -> None:
