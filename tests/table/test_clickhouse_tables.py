@@ -112,6 +112,13 @@ def test_bad_tables_are_refused(columns: str, options: dict[str, str], message: 
         read("SELECT * FROM t", table("http://127.0.0.1:1", columns, **options))
 
 
+def test_errors_hide_passwords_in_the_address() -> None:
+    server = ClickHouse("http://sa:geheim@127.0.0.1:1?password=geheim", "default", None, 0)
+    with pytest.raises(ClickHouseError, match=r"ClickHouse at http://sa:\*{6}@127\.0\.0\.1:1") as refused:
+        server.run("SELECT 1")
+    assert "geheim" not in f"{refused.value} {server!r}"
+
+
 def test_credentials_belong_together() -> None:
     given = {"connector": "clickhouse", "url": "clickhouse://a:1", "table-name": "t", "username": "tester"}
     with pytest.raises(ValidationException, match="'username' and 'password' must be set at the same time"):

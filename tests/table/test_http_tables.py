@@ -154,6 +154,13 @@ def test_servers_that_are_not_there_are_errors(waits: list[float]) -> None:
     assert set(waits) == {1.0}
 
 
+def test_errors_hide_the_secrets_of_an_address(waits: list[float]) -> None:
+    url = "http://127.0.0.1:1/client?api_key=geheim"
+    with pytest.raises(UserFunctionError, match=r"api_key=\*{6}&k=.*refused") as refused:
+        read(JOIN, table("", url=url, **{"lookup.max-retries": "0"}), ORDERS)
+    assert "geheim" not in str(refused.value)
+
+
 def test_a_proxy_gets_the_requests(service: tuple[Service, str]) -> None:
     found, address = service
     host, port = address.removeprefix("http://").split(":")

@@ -44,7 +44,12 @@ class Matches:
 
 
 class PairMatcher:
-    """Finds the pairs of rows that a join condition holds for."""
+    """Finds the pairs of rows that a join condition holds for.
+
+    Attributes:
+        types: The types of the columns of each side.
+        deciding: The columns of each side that keys and condition read, ascending.
+    """
 
     def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
         self._plan = plan
@@ -54,6 +59,12 @@ class PairMatcher:
         if plan.condition is not None:
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
             self._needed = frozenset(input_columns(plan.condition))
+        width = len(plan.left_types)
+        used = (
+            {number for number in self._needed if number < width},
+            {number - width for number in self._needed if number >= width},
+        )
+        self.deciding = tuple(tuple(sorted(used[index].union(plan.keys[index]))) for index in (0, 1))
 
     def close(self) -> None:
         """Close the user functions."""
@@ -83,16 +94,10 @@ class PairMatcher:
                 if len(rows):
                     yield Matches(number, rows, positions)
 
-    def deciding(self, index: int) -> tuple[int, ...]:
-        """Return the columns of side `index` that decide whether rows match, ascending."""
-        start = index * len(self.types[0])
-        needed = {number - start for number in self._needed if 0 <= number - start < len(self.types[index])}
-        return tuple(sorted(needed.union(self._plan.keys[index])))
-
     def fits(self, index: int, batch: ColumnBatch, rows: Array, others: ColumnBatch) -> Array:
         """Return per row of a batch whether the join condition holds for it and the other row in its place.
 
-        Only the columns of the other row that decide (see `deciding`) are read.
+        Of the other rows only the `deciding` columns are read.
         """
         places = np.arange(len(rows))
         found = self._are_equal(index, batch, rows, others, places)

@@ -100,7 +100,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
                 places, numbers = places[~is_null[places]], numbers[~is_null[places]]
         if not len(places):
             return places, numbers, None
-        others = other.take_columns(numbers, self._matcher.deciding(1 - index))
+        others = other.take_columns(numbers, self._matcher.deciding[1 - index])
         fits = self._matcher.fits(index, rows, places, others)
         if fits.all():
             return places, numbers, others
@@ -108,7 +108,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
 
     def _whole(self, index: int, others: ColumnBatch, numbers: Array) -> ColumnBatch:
         """Return all columns of the others that `_pairs` has found."""
-        return self._sides[1 - index].complete(others, numbers, self._matcher.deciding(1 - index))
+        return self._sides[1 - index].complete(others, numbers, self._matcher.deciding[1 - index])
 
     def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
         """Emit what rows change, and return how many others each of them matches."""

@@ -29,20 +29,16 @@ def masked_value(key: str, value: str) -> str:
         >>> masked_value("env.java.opts", "-Xmx1g -Ddb.password=geheim")
         '-Xmx1g -Ddb.password=******'
     """
-    return _HIDDEN if _SECRET.search(key) else _masked_text(value)
+    return _HIDDEN if _SECRET.search(key) else masked_text(value)
 
 
-def masked_address(url: str) -> str:
-    """Return an address as messages may show it, without the passwords in it and in its query.
+def masked_text(text: str) -> str:
+    """Return a text, such as an address, with the values of secrets in it masked.
 
     Example:
-        >>> masked_address("postgresql://sa:geheim@db:5432/shop?password=geheim&ssl=true")
+        >>> masked_text("postgresql://sa:geheim@db:5432/shop?password=geheim&ssl=true")
         'postgresql://sa:******@db:5432/shop?password=******&ssl=true'
     """
-    return _masked_text(url)
-
-
-def _masked_text(text: str) -> str:
     if text.lstrip().startswith(("{", "[")):
         try:
             return json.dumps(_masked_json(json.loads(text)), ensure_ascii=False)
@@ -68,7 +64,7 @@ def _masked_json(value: object) -> object:
         return {key: _HIDDEN if _SECRET.search(key) else _masked_json(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_masked_json(item) for item in value]
-    return _masked_text(value) if isinstance(value, str) else value
+    return masked_text(value) if isinstance(value, str) else value
 
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.connectors.http_client import TRANSIENT, HttpClient
 from firesteel.errors import FiresteelError
 
@@ -28,7 +29,7 @@ class ClickHouse:
         max_retries: How often a statement is repeated after a lost connection.
     """
 
-    url: str
+    url: str = field(repr=False)
     database: str
     user: tuple[str, str] | None = field(repr=False)
     max_retries: int
@@ -62,7 +63,7 @@ class ClickHouse:
         return {"X-ClickHouse-User": self.user[0], "X-ClickHouse-Key": self.user[1]}
 
     def _error(self, statement: str, text: str) -> ClickHouseError:
-        return ClickHouseError(f"ClickHouse at {self.url}: {statement[:200]!r}: {text}")
+        return ClickHouseError(f"ClickHouse at {masked_text(self.url)}: {statement[:200]!r}: {text}")
 
 
 def quoted(name: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.values import to_python
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.connectors.formats.table_format import Format
 from firesteel.connectors.http.requests import Key, KeyRequests, elements_of
 from firesteel.connectors.http_client import TRANSIENT, Answer, HttpClient
@@ -105,7 +106,7 @@ class HttpFinder:
             raise self._error(url, f"status {answer.status}, but {error}") from error
 
     def _error(self, url: str, text: str) -> HttpLookupError:
-        return HttpLookupError(f"{self._requests.method} {url}: {text}")
+        return HttpLookupError(f"{self._requests.method} {masked_text(url)}: {text}")
 
     def is_transient(self, error: Exception) -> bool:
         """Return False: each request is repeated by itself."""

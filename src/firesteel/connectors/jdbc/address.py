@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.sensitive_values import masked_address
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.connectors.jdbc.database import Database
 from firesteel.connectors.jdbc.mysql import mysql_of
 from firesteel.connectors.jdbc.postgresql import postgres_of
@@ -24,6 +24,6 @@ def database_of(url: str, user_name: str | None, password: str | None) -> Databa
     if scheme in ("mysql", "mariadb"):
         return mysql_of(plain, user_name, password)
     raise ValueError(
-        f"JDBC: no driver for {masked_address(url)!r}; use jdbc:sqlite:<path>, "
+        f"JDBC: no driver for {masked_text(url)!r}; use jdbc:sqlite:<path>, "
         "jdbc:postgresql://<host>:<port>/<database>, jdbc:mysql://... or jdbc:mariadb://..."
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from firesteel.common.optional_package import optional_package
-from firesteel.common.options.sensitive_values import masked_address
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.common.typeinfo import BasicType, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, Convert, Rows, column_converter, fetch_rows
 
@@ -87,7 +87,7 @@ def mysql_of(url: str, user_name: str | None, password: str | None) -> MySqlData
     """
     parts = urlsplit(url)
     if not parts.hostname:
-        raise ValueError(f"JDBC: {masked_address(url)!r} has no host; expected jdbc:mysql://<host>:<port>/<database>")
+        raise ValueError(f"JDBC: {masked_text(url)!r} has no host; expected jdbc:mysql://<host>:<port>/<database>")
     options: dict[str, Any] = {"user": user_name or parts.username, "password": password or parts.password}
     ignored = []
     for key, value in parse_qsl(parts.query):

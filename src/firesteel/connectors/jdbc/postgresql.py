@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 from firesteel.common.optional_package import optional_package
-from firesteel.common.options.sensitive_values import masked_address
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.connectors.jdbc.database import BOOKKEEPING, UPSERT, Convert, Rows, column_converter, fetch_rows
 
@@ -59,7 +59,7 @@ class PostgresDatabase:
 
 
 def _psycopg(url: str) -> ModuleType:
-    with optional_package(f"JDBC: {masked_address(url)}", "psycopg", "postgresql"):
+    with optional_package(f"JDBC: {masked_text(url)}", "psycopg", "postgresql"):
         import psycopg
     return psycopg
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from firesteel.common.checks import require
-from firesteel.common.options.sensitive_values import masked_address
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.connectors.jdbc.address import database_of
 from firesteel.connectors.jdbc.database import count_parameters, row_converter
@@ -71,7 +71,7 @@ class JdbcConnectionOptions:
         return self.password
 
     def __repr__(self) -> str:
-        return f"JdbcConnectionOptions({masked_address(self.db_url)!r}, user_name={self.user_name!r})"
+        return f"JdbcConnectionOptions({masked_text(self.db_url)!r}, user_name={self.user_name!r})"
 
     class JdbcConnectionOptionsBuilder:
         """A builder of `JdbcConnectionOptions`."""

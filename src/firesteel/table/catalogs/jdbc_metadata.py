@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from firesteel.common.options.sensitive_values import masked_address
+from firesteel.common.options.sensitive_values import masked_text
 from firesteel.common.table_errors import CatalogException
 from firesteel.connectors.jdbc.address import database_of
 
@@ -78,7 +78,7 @@ def metadata_of(base_url: str) -> Metadata:
     found = _KINDS.get(kind)
     if found is None:
         raise CatalogException(
-            f"JDBC catalogs do not support {masked_address(base_url)!r}; supported: "
+            f"JDBC catalogs do not support {masked_text(base_url)!r}; supported: "
             "jdbc:postgresql://<host>:<port>, jdbc:mysql://<host>:<port>, jdbc:mariadb://<host>:<port> and "
             "jdbc:sqlite:<directory>"
         )
