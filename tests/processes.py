@@ -17,6 +17,16 @@ def children(process: int) -> list[int]:
     return found
 
 
+def thread_names(process: int) -> list[str]:
+    """Return the names of a process's threads, of at most 15 bytes each; none if it has ended."""
+    found: list[str] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            with suppress(OSError):
+                found.append((thread / "comm").read_text().rstrip("\n"))
+    return found
+
+
 def processes_below(process: int) -> Iterator[int]:
     """Yield a process, its children and theirs."""
     yield process

@@ -24,6 +24,7 @@ from firesteel.datastream.connectors.kafka import (
 )
 from tests.kafka import demo
 from tests.kafka.broker import Broker
+from tests.processes import thread_names
 
 pytestmark = pytest.mark.spark
 
@@ -101,8 +102,7 @@ def test_unbounded_job_reads_what_comes_and_commits_it_with_its_checkpoints(brok
 
 def _clients() -> int:
     """How many clients of librdkafka this process has."""
-    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
-    return sum(name.startswith("rdk:main") for name in names)
+    return sum(name.startswith("rdk:main") for name in thread_names(os.getpid()))
 
 
 def _wait_until(is_so: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from firesteel.common.jars import REPLACED, jar_advice
 from firesteel.connectors.identifiers import table_connectors, table_formats
+from tests.processes import command_line
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -143,7 +144,7 @@ def test_a_trial_ends_with_the_check_that_is_killed(tmp_path):
     pid = wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     check.kill()
     check.wait()
-    wait_for(lambda: not Path(f"/proc/{pid}/cmdline").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes())
+    wait_for(lambda: not command_line(int(pid)))
 
 
 def test_a_name_that_the_program_gets_past_is_not_missing(check):
