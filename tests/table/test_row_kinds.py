@@ -118,11 +118,8 @@ def folded(rows: list[Row]) -> list[Row]:
     return [_row(INSERT, values) for values in counts.elements()]
 
 
-def environment(tables: dict[str, list[Row]]) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
-    t_env = StreamTableEnvironment.create(env)
-    schema = (
+def schema() -> Schema:
+    return (
         Schema.new_builder()
         .column("id", DataTypes.INT().not_null())
         .column("k", DataTypes.STRING())
@@ -132,9 +129,15 @@ def environment(tables: dict[str, list[Row]]) -> tuple[StreamExecutionEnvironmen
         .primary_key("id")
         .build()
     )
+
+
+def environment(tables: dict[str, list[Row]]) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    t_env = StreamTableEnvironment.create(env)
     for name, rows in tables.items():
         stream = env.from_collection(rows, TYPES)
-        t_env.create_temporary_view(name, t_env.from_changelog_stream(stream, schema))
+        t_env.create_temporary_view(name, t_env.from_changelog_stream(stream, schema()))
     return env, t_env
 
 

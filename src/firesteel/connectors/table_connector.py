@@ -211,8 +211,10 @@ class SinkRequest:
         overwrite: Whether it is an INSERT OVERWRITE.
         static_partition: The values of PARTITION (...), which are also columns of the stream.
         is_bounded: Whether the query is bounded.
+        deduplicates: Whether it has ON CONFLICT DO DEDUPLICATE.
     """
 
     overwrite: bool = False
     static_partition: Mapping[str, Cell] = field(default_factory=dict)
     is_bounded: bool = False
+    deduplicates: bool = False

@@ -15,7 +15,7 @@ from tests.simulation.control_plane.network import Network, NetworkWeather
 from tests.simulation.core.seed import Seed, simulation
 from tests.simulation.core.virtual_time import run_in_virtual_time
 
-MOST_STEPS = 500_000
+MOST_STEPS = 100_000
 FAULTS_S = 60.0
 PATIENCE_S = 900.0
 SETTLED_S = 40.0

@@ -15,7 +15,7 @@ from firesteel.testing.local_job import Fault, _LocalJob
 from tests.simulation.core.seed import Seed, merging_early, simulation
 from tests.simulation.state import job as simulated
 
-MOST_BATCHES = 4_000
+MOST_BATCHES = 1_500
 HOUR_MS = 3_600_000
 
 

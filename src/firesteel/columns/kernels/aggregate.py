@@ -55,6 +55,7 @@ class GroupAggregateFactory:
             end of the column batch; 0 emits each change of a result.
         state_ttl_ms: The time to live of groups, from the hint STATE_TTL; None for that of the job.
         skips_retractions: Whether retractions change no result, as each is followed by a row that counts more.
+        emits_before: Whether `-U` comes before an update.
     """
 
     keys: tuple[int, ...]
@@ -66,6 +67,7 @@ class GroupAggregateFactory:
     mini_batch_rows: int = 0
     state_ttl_ms: int | None = None
     skips_retractions: bool = False
+    emits_before: bool = True
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -123,6 +125,7 @@ class GroupAggregate(Grouping):
             self.context,
             plan.retracts,
             plan.mini_batch_rows > 0,
+            plan.emits_before,
         )
 
     def _empty(self) -> list[Cell]:
@@ -247,7 +250,8 @@ class GroupAggregate(Grouping):
         elif after is None:
             self._output.add(DELETE, before)
         elif before != after:
-            self._output.add(UPDATE_BEFORE, before)
+            if self._plan.emits_before:
+                self._output.add(UPDATE_BEFORE, before)
             self._output.add(UPDATE_AFTER, after)
 
     def end(self) -> None:

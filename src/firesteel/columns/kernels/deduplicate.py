@@ -11,7 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.kernels.changes import replacements
+from firesteel.columns.kernels.changes import hidden, replacements
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.windows import millis_of
@@ -25,12 +25,14 @@ class DeduplicateFactory:
 
     Attributes:
         time: Index of the rowtime column, or None to compare rows by processing time.
+        emits_before: Whether `-U` comes before an update.
     """
 
     partition: tuple[int, ...]
     keeps_last: bool
     time: int | None
     types: tuple[DataType, ...]
+    emits_before: bool = True
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -97,4 +99,7 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
     def _emit(self, rows: ColumnBatch, accepted: Array, before: Array) -> None:
         """Emit rows in the order in which they came, each after the row that it replaces; -1 if there is none."""
         order = np.argsort(accepted)
-        self.context.emit(replacements(replace(rows, kinds=None), before[order], accepted[order]))
+        before, accepted = before[order], accepted[order]
+        if not self._plan.emits_before:
+            before = hidden(before, accepted)
+        self.context.emit(replacements(replace(rows, kinds=None), before, accepted))

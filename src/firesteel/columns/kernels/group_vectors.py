@@ -89,6 +89,7 @@ class GroupVectors:
         context: The environment of the kernel.
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
         is_mini_batch: Whether a batch changes the result of a group at most once, instead of with each row.
+        emits_before: Whether `-U` comes before an update.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class GroupVectors:
         context: KernelContext,
         retracts: bool = False,
         is_mini_batch: bool = False,
+        emits_before: bool = True,
     ) -> None:
         self._keys = keys
         self._calls = calls
@@ -110,6 +112,7 @@ class GroupVectors:
         self._store = GroupStore(key_types, calls, table, empty(), context.max_parallelism, context.spill())
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
+        self._emits_before = emits_before
 
     def take(self, are_changed: bool) -> None:
         """Take the restored groups out of the table; it may have noted that they have changed."""
@@ -226,11 +229,12 @@ class GroupVectors:
                 different = np.where(nulls[after] | nulls[before], nulls[after] != nulls[before], different)
             changed |= different
         is_insert, is_delete = counts[before] == 0, counts[after] == 0
-        numbers = np.where(is_insert ^ is_delete, 1, np.where(changed & ~is_insert, 2, 0))
+        rows_of_update = 2 if self._emits_before else 1
+        numbers = np.where(is_insert ^ is_delete, 1, np.where(changed & ~is_insert, rows_of_update, 0))
         rows = np.repeat(np.arange(keys.length), numbers)
-        # A row that updates stands twice in `rows`: the first one becomes -U, the second one +U.
-        is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
-        update = np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)
+        # A row that updates may stand twice in `rows`: the last one becomes +U, one before it -U.
+        is_last = np.arange(1, len(rows) + 1) == np.repeat(np.cumsum(numbers), numbers)
+        update = np.where(is_last, UPDATE_AFTER, UPDATE_BEFORE)
         kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)
         places = np.where(are_retractions(kinds), before[rows], after[rows])
         taken = pa.array(rows)

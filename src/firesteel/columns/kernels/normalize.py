@@ -11,7 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.kernels.changes import replacements
+from firesteel.columns.kernels.changes import hidden, replacements
 from firesteel.columns.kernels.live_rows import are_equal
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments
@@ -21,10 +21,15 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class NormalizeFactory:
-    """Plan that turns upserts by key into a full changelog. Flink: `ChangelogNormalize`."""
+    """Plan that turns upserts by key into a full changelog. Flink: `ChangelogNormalize`.
+
+    Attributes:
+        emits_before: Whether `-U` comes before an update.
+    """
 
     keys: tuple[int, ...]
     types: tuple[DataType, ...]
+    emits_before: bool = True
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -75,7 +80,8 @@ class Normalize(PlannedKernel[NormalizeFactory]):
         both = np.flatnonzero((before >= 0) & (after >= 0))
         is_changed[both] = ~are_equal(rows.take(before[both]), rows.take(after[both]))
         if is_changed.any():
-            self.context.emit(replacements(rows, before[is_changed], after[is_changed]))
+            before, after = before[is_changed], after[is_changed]
+            self.context.emit(replacements(rows, before if self._plan.emits_before else hidden(before, after), after))
 
     def _keep(self, batch: ColumnBatch, numbers: Array, last: Array, is_delete: Array) -> None:
         """Keep the last rows of keys; those that were deleted last have none."""

@@ -42,6 +42,7 @@ class RankFactory:
         window_end: Index of the window end column; results are then emitted when the window ends.
         clock: The clock on which the windows lie.
         strategy: What the rows do. With RETRACT those ranked after `end` are kept, as they may move up.
+        emits_before: Whether `-U` comes before an update.
     """
 
     function: str
@@ -54,6 +55,7 @@ class RankFactory:
     strategy: RankStrategy
     window_end: int | None = None
     clock: WindowClock = UTC_CLOCK
+    emits_before: bool = True
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -100,7 +102,8 @@ class Rank(Kernel):
         events, own = ranked.events()
         gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions if is_fast else None)
         if len(gone):
-            for part in RankChanges(events, gone, come, plan.end).parts(plan.start, plan.outputs_rank):
+            changes = RankChanges(events, gone, come, plan.end, plan.emits_before)
+            for part in changes.parts(plan.start, plan.outputs_rank):
                 self.context.emit(part)
         if is_fast:
             ranked.apply_best(plan.end)

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.changes import replacements
+from firesteel.columns.kernels.changes import HIDDEN, hidden, replacements
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.live_rows import are_equal
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.segments import ranges
-from firesteel.columns.rows import DELETE, INSERT
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE
 
 _AT_ONCE = 1 << 18
 """Number of changed ranks that are emitted together, about."""
@@ -53,10 +53,11 @@ class RankChanges:
         gone: The event of each step by which a row goes; -1 for none.
         come: The one by which a row comes, which follows the other one if there are both.
         end: The number of rows of a partition that are among the best.
+        emits_before: Whether `-U` comes before an update.
     """
 
-    def __init__(self, events: RankEvents, gone: Array, come: Array, end: int) -> None:
-        self._events, self._end = events, end
+    def __init__(self, events: RankEvents, gone: Array, come: Array, end: int, emits_before: bool) -> None:
+        self._events, self._end, self._emits_before = events, end, emits_before
         self._goes, self._comes = gone >= 0, come >= 0
         self._gone, self._come = gone, come
         self._first = np.where(self._goes, gone, come)
@@ -112,10 +113,16 @@ class RankChanges:
         before = np.where(leaves, gone, np.where(enters & (last < behind), last, -1))
         after = np.where(enters, come, np.where(leaves & (follower < behind), follower, -1))
         steps = np.flatnonzero(leaves | enters)
-        rows, (before, after) = self._events.take(self._ids(steps, before[steps]), self._ids(steps, after[steps]))
+        before, after = before[steps], after[steps]
+        hides = kinds[0] == UPDATE_BEFORE and not self._emits_before
+        is_hidden = hides & enters[steps] & (before >= 0)
+        before[is_hidden] = -1
+        rows, (before, after) = self._events.take(self._ids(steps, before), self._ids(steps, after))
         moved_up = np.flatnonzero(~enters[steps] & (after >= 0))
         is_changed = np.ones(len(steps), bool)
         is_changed[moved_up] = ~are_equal(rows.take(before[moved_up]), rows.take(after[moved_up]))
+        if hides:
+            before = np.where(is_hidden, HIDDEN, hidden(before, after))
         return replacements(rows, before[is_changed], after[is_changed], kinds)
 
     def _of_ranks(self, start: int, outputs_rank: bool) -> Iterator[ColumnBatch]:
@@ -133,6 +140,8 @@ class RankChanges:
             values = np.append(groups_by(rows, range(len(rows.columns))).codes, -1)
             is_changed = np.flatnonzero(values[before] != values[after])
             before, after, ranks = before[is_changed], after[is_changed], ranks[is_changed]
+            if not self._emits_before:
+                before = hidden(before, after)
             found = replacements(rows, before, after)
             if outputs_rank:
                 numbers = pa.array(np.repeat(ranks + 1, (before >= 0).astype(int) + (after >= 0)))

@@ -44,7 +44,8 @@ class TopRows(Kernel):
         plan = self._plan
         # Like Flink, only a Top-1 emits updates instead of a delete and an insert.
         kinds = (UPDATE_BEFORE, UPDATE_AFTER) if plan.end == 1 else (DELETE, INSERT)
-        for part in _changes(self._best.add(batch), plan.end).parts(plan.start, plan.outputs_rank, kinds):
+        changes = _changes(self._best.add(batch), plan.end, plan.emits_before)
+        for part in changes.parts(plan.start, plan.outputs_rank, kinds):
             self.context.emit(part)
 
     def flush(self) -> None:
@@ -52,10 +53,10 @@ class TopRows(Kernel):
         self._best.flush()
 
 
-def _changes(ranking: Ranking, end: int) -> RankChanges:
+def _changes(ranking: Ranking, end: int, emits_before: bool) -> RankChanges:
     by_arrival = np.lexsort((ranking.sorted, ranking.starts))
     starts, rows = ranking.starts[by_arrival], ranking.sorted[by_arrival]
     added = np.flatnonzero(rows >= ranking.known)
     added = added[np.argsort(rows[added])]
     events = RankEvents(ranking.places[by_arrival], starts, None, ranking.sorted, starts, ranking.take)
-    return RankChanges(events, np.full(len(added), -1), added, end)
+    return RankChanges(events, np.full(len(added), -1), added, end, emits_before)

@@ -59,6 +59,13 @@ TABLE_UPSERT_MATERIALIZE = Option(
     "Keep the rows of each primary key of a sink in state, so that the last one that is not retracted is shown: `AUTO` "
     "if several rows of the query may have one key",
 )
+TABLE_REQUIRE_ON_CONFLICT = Option(
+    "table.exec.sink.require-on-conflict",
+    boolean,
+    "false",
+    "An INSERT of a query whose upsert key is not the primary key of the sink must say ON CONFLICT DO DEDUPLICATE, as "
+    "by default in Flink 2.3 alone; `false` implies it, as in other releases",
+)
 TABLE_SQL_DIALECT = Option("table.sql-dialect", choice("default"), "default", "Flink's dialect is the only one")
 TABLE_MINI_BATCH_ENABLED = Option(
     "table.exec.mini-batch.enabled", boolean, "false", "Aggregate the rows of a batch before state is accessed"

@@ -29,8 +29,8 @@ class BlackHole:
     abilities = frozenset({Ability.PARTITIONING})
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return all kinds."""
-        return kinds
+        """Return all kinds but the row before an update, which it does not ask for."""
+        return frozenset(Kind) - {Kind.UPDATE_BEFORE}
 
     def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Discard the rows."""

@@ -20,7 +20,7 @@ from firesteel.table.execution.insert_planning import fitted
 from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import queries
-from firesteel.table.table_parts import columns_of, kinds_of_mode, rel_of, set_schema
+from firesteel.table.table_parts import columns_of, kinds_of_mode, primary_key_of, rel_of, set_schema
 from firesteel.table.types import LocalZonedTimestampType, RowType, TimestampType
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class StreamMethods:
             has_kinds
             and Kind.UPDATE_AFTER in kinds
             and Kind.UPDATE_BEFORE not in kinds
-            and not getattr(node, "primary_key", ())
+            and not any(primary_key_of(field) for field in fields if isinstance(field, Schema))
         ):
             raise ValidationException(
                 "The stream is an upsert changelog, which requires a primary key; declare one in the schema"
@@ -119,8 +119,9 @@ class StreamMethods:
             target_schema: Names and types of the fields, to which the columns are converted in their order, as by an
                 INSERT. The metadata column `rowtime` of type TIMESTAMP_LTZ(3) or TIMESTAMP(3) becomes the event time of
                 the elements and no field.
-            changelog_mode: The row kinds that the stream may have. Updates always include UPDATE_BEFORE, unlike in
-                Flink.
+            changelog_mode: The row kinds that the stream may have, by default all. With `ChangelogMode.upsert()`
+                updates come without UPDATE_BEFORE if what makes them can leave it out: as in Flink, not below a filter;
+                unlike in Flink, not below a join either.
 
         Raises:
             TableException: The table has changes of other kinds.
@@ -132,12 +133,11 @@ class StreamMethods:
             node = fitted(self._planner, "*anonymous_datastream_sink*", targets, node)
         allowed = ChangelogMode.all() if changelog_mode is None else changelog_mode
         found = self._planner.kinds(node)
-        if not found <= kinds_of_mode(allowed) and not (found - {Kind.UPDATE_BEFORE} <= kinds_of_mode(allowed)):
-            names = ", ".join(sorted(kind.name for kind in found - kinds_of_mode(allowed)))
+        if refused := found - {Kind.UPDATE_BEFORE} - kinds_of_mode(allowed):
+            names = ", ".join(sorted(kind.name for kind in refused))
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
-        if Kind.UPDATE_BEFORE in found - kinds_of_mode(allowed):
-            raise NotImplementedError("to_changelog_stream() emits updates with UPDATE_BEFORE; use ChangelogMode.all()")
-        return self._stream_of(node, _rows_of(node.row_type, rowtime), None, rowtime)
+        needs_before = Kind.UPDATE_BEFORE in kinds_of_mode(allowed)
+        return self._stream_of(node, _rows_of(node.row_type, rowtime), None, rowtime, needs_before=needs_before)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert an insert-only table to a stream with elements of a type.
@@ -188,9 +188,10 @@ class StreamMethods:
         element_type: TypeInformation[Any] | None,
         rowtime: str | None = None,
         is_retract: bool = False,
+        needs_before: bool = True,
     ) -> DataStream[Any]:
         """Return the stream of a plan; its elements are rows with the names of the columns, or of `element_type`."""
-        stream = self._planner.column_stream(node)
+        stream = self._planner.column_stream(node, needs_before)
         types, names = tuple(node.row_type.field_types()), tuple(node.row_type.names)
         match element_type:
             case None:

@@ -61,6 +61,7 @@ class InsertPlanner:
             statement.partition,
             statement.overwrite,
             statement.options,
+            statement.deduplicates,
         )
 
     def plan(
@@ -71,6 +72,7 @@ class InsertPlanner:
         partition: tuple[tuple[str, Unresolved], ...] = (),
         overwrite: bool = False,
         options: tuple[tuple[str, str], ...] = (),
+        deduplicates: bool = False,
     ) -> PlannedInsert:
         """Return the insert of a query into a table.
 
@@ -81,6 +83,7 @@ class InsertPlanner:
             partition: Columns with constant values.
             overwrite: Whether it is an INSERT OVERWRITE.
             options: Options that precede those of the table.
+            deduplicates: Whether the last row of a primary key is wanted, though several rows may have it.
 
         Raises:
             ValidationException: the table does not exist, or the columns do not match.
@@ -96,7 +99,7 @@ class InsertPlanner:
         if columns or static:
             node = self._reordered(table, node, columns, static)
         node = fitted(self._planner, ".".join(table.path), _targets(table), node)
-        request = SinkRequest(overwrite, _constants(static), not self._is_streaming)
+        request = SinkRequest(overwrite, _constants(static), not self._is_streaming, deduplicates)
         return PlannedInsert(node, table, request)
 
     def _sink_table(self, path: tuple[str, ...]) -> ResolvedTable:

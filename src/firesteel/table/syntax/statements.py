@@ -354,6 +354,7 @@ class Insert:
         columns: The column list, empty: all columns.
         partition: Static partition values, as unresolved expressions by column.
         options: Options of the table for this statement, from the hint OPTIONS.
+        deduplicates: Whether it has ON CONFLICT DO DEDUPLICATE.
     """
 
     path: Path
@@ -362,6 +363,7 @@ class Insert:
     partition: tuple[tuple[str, Unresolved], ...] = ()
     overwrite: bool = False
     options: tuple[tuple[str, str], ...] = ()
+    deduplicates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,20 @@ class StatementParser(CreateParser):
         path, options = self.path(), tuple(table_options(self.hints()).items())
         partition = self.in_parentheses(self._assignment) if self.accept("PARTITION") else ()
         columns = self.names() if self.at("(") and not self.at_query() else ()
-        return s.Insert(path, self.query(), columns, partition, overwrite, options)
+        query = self.query()
+        return s.Insert(path, query, columns, partition, overwrite, options, self._deduplicates())
+
+    def _deduplicates(self) -> bool:
+        """Return whether ON CONFLICT DO DEDUPLICATE follows."""
+        if not self.accept("ON", "CONFLICT", "DO"):
+            return False
+        for strategy in ("ERROR", "NOTHING"):
+            if self.at(strategy):
+                self.refuse(
+                    f"ON CONFLICT DO {strategy} is not supported", "ON CONFLICT DO DEDUPLICATE keeps the last row"
+                )
+        self.expect("DEDUPLICATE")
+        return True
 
     def _execute(self) -> s.Statement:
         self.expect("EXECUTE")

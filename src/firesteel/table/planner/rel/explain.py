@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from firesteel.columns.batch import Kind
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.traits.row_kinds import kinds_of
 
 _PHYSICAL = "Optimized Physical Plan"
 _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
@@ -17,35 +17,33 @@ _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
 def explain_text(
     pairs: Sequence[tuple[Rel, Rel]],
     sinks: Sequence[str],
-    is_streaming: bool,
-    details: list[str],
-    advice: PlanAdvice | None = None,
+    kinds: Callable[[Rel], frozenset[Kind]] | None,
+    advice: PlanAdvice | None,
 ) -> str:
     """Return the text of EXPLAIN.
 
     Args:
         pairs: Each query as resolved, and as optimized.
         sinks: The text of each query's sink; empty for queries.
-        is_streaming: Whether nodes emit changelogs.
-        details: Names of `ExplainDetail`.
+        kinds: Node -> the kinds of rows that it emits, if the physical plan is to show them.
         advice: Gives advice about the physical plan, if it is asked for.
     """
-    with_kinds = any("CHANGELOG_MODE" in detail for detail in details)
     sections = [
-        ("Abstract Syntax Tree", [node for node, _ in pairs], False),
-        (_PHYSICAL if advice is None else f"{_PHYSICAL} With Advice", [node for _, node in pairs], with_kinds),
-        ("Optimized Execution Plan", [node for _, node in pairs], False),
+        ("Abstract Syntax Tree", [node for node, _ in pairs], None),
+        (_PHYSICAL if advice is None else f"{_PHYSICAL} With Advice", [node for _, node in pairs], kinds),
+        ("Optimized Execution Plan", [node for _, node in pairs], None),
     ]
     parts = []
-    for title, nodes, kinds in sections:
+    for title, nodes, shown in sections:
         reused = _Reused(nodes) if title == "Optimized Execution Plan" else None
         lines = [f"== {title} =="]
         for place, node in enumerate(nodes):
             depth = 0
             if place < len(sinks):
-                lines.append(f"Sink(table=[{sinks[place]}], fields=[{', '.join(node.row_type.names)}])")
+                mode = "" if shown is None else ", changelogMode=[NONE]"
+                lines.append(f"Sink(table=[{sinks[place]}], fields=[{', '.join(node.row_type.names)}]{mode})")
                 depth = 1
-            _tree(node, depth, lines, kinds, is_streaming, reused, advice if title.startswith(_PHYSICAL) else None)
+            _tree(node, depth, lines, shown, reused, advice if title.startswith(_PHYSICAL) else None)
             lines.append("")
         if advice is not None and title.startswith(_PHYSICAL):
             lines += advice.lines()
@@ -90,8 +88,7 @@ def _tree(
     node: Rel,
     depth: int,
     lines: list[str],
-    with_kinds: bool,
-    is_streaming: bool,
+    kinds: Callable[[Rel], frozenset[Kind]] | None,
     reused: _Reused | None,
     advice: PlanAdvice | None,
 ) -> None:
@@ -101,9 +98,9 @@ def _tree(
         lines.append(indent + mark)
         return
     text = describe(node) if advice is None else advice.marked(node, describe(node))
-    if with_kinds:
-        kinds = ",".join(_SHORT[int(kind)] for kind in sorted(kinds_of(node, is_streaming)))
-        text = f"{text[:-1]}, changelogMode=[{kinds}])" if text.endswith(")") else f"{text}(changelogMode=[{kinds}])"
+    if kinds is not None:
+        mode = ",".join(_SHORT[int(kind)] for kind in sorted(kinds(node)))
+        text = f"{text[:-1]}, changelogMode=[{mode}])" if text.endswith(")") else f"{text}(changelogMode=[{mode}])"
     lines.append(indent + text + mark)
     for child in _inputs(node):
-        _tree(child, depth + 1, lines, with_kinds, is_streaming, reused, advice)
+        _tree(child, depth + 1, lines, kinds, reused, advice)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -37,9 +37,10 @@ from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.late_rows import decide_lateness
 from firesteel.table.planner.traits.row_kinds import kinds_of
+from firesteel.table.planner.traits.update_before import without_update_before
 from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.operator_names import OperatorNames
-from firesteel.table.planner.translate.sinks import add_sink, with_lengths
+from firesteel.table.planner.translate.sinks import SinkEnd, add_sink, end_of, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table_config import TableConfig
@@ -100,9 +101,15 @@ class Planner:
         """Return the kinds of rows that a query emits."""
         return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
 
-    def column_stream(self, node: Rel) -> Batches:
-        """Return the DataStream of column batches of a query; what a program asks of its watermarks is not known."""
-        return self._translator().stream(self.optimized([node])[0])
+    def column_stream(self, node: Rel, needs_before: bool) -> Batches:
+        """Return the DataStream of column batches of a query; what a program asks of its watermarks is not known.
+
+        Args:
+            node: The query.
+            needs_before: Whether `-U` must come before each update.
+        """
+        plan = self.optimized([node])[0]
+        return self._translator([(plan, needs_before)], None).stream(plan)
 
     def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:
         """Run a query.
@@ -124,7 +131,7 @@ class Planner:
     def _result_stream(self, node: Rel) -> Batches:
         """Return the DataStream whose batches `collect` returns."""
         plan = self.optimized([node])[0]
-        translator = self._translator(decide_lateness([plan]))
+        translator = self._translator([(plan, True)], decide_lateness([plan]))
         with refused_if_too_deep():
             return with_lengths(translator, plan, translator.stream(plan), node.row_type.field_types())
 
@@ -139,10 +146,17 @@ class Planner:
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
         plans = self.optimized([node for node, _, _, _ in inserts])
-        translator = self._translator(decide_lateness(plans))
         with refused_if_too_deep():
-            for plan, (_, table, sink, _) in zip(plans, inserts, strict=True):
-                add_sink(translator, plan, table, sink)
+            ends = self._ends(plans, inserts)
+            translator = self._translator([(end.node, end.needs_before) for end in ends], decide_lateness(plans))
+            for end in ends:
+                add_sink(translator, end)
+
+    def _ends(self, plans: Sequence[Rel], inserts: Sequence[Insert]) -> list[SinkEnd]:
+        return [
+            end_of(plan, table, sink, request, self._is_streaming, self._config)
+            for plan, (_, table, sink, request) in zip(plans, inserts, strict=True)
+        ]
 
     @contextmanager
     def _own_job(self) -> Iterator[StreamExecutionEnvironment]:
@@ -179,14 +193,26 @@ class Planner:
         Raises:
             FiresteelError: the queries can't be run.
         """
-        pairs = list(zip(nodes, self.optimized(nodes), strict=True))
+        plans = self.optimized(nodes)
         names = [".".join(table.path) for _, table, _, _ in sinks]
         advice = PlanAdvice(self._advises_nothing()) if "PLAN_ADVICE" in details else None
-        text = explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details], advice)
+        kinds = self._kinds_of_nodes(plans, sinks) if "CHANGELOG_MODE" in details else None
+        text = explain_text(list(zip(nodes, plans, strict=True)), names, kinds, advice)
         plan = self.check(nodes, sinks, job_name)
         if "JSON_EXECUTION_PLAN" in details:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
+
+    def _kinds_of_nodes(self, plans: Sequence[Rel], sinks: Sequence[Insert]) -> Callable[[Rel], frozenset[Kind]]:
+        """Return a function of a node of a job's plans to the kinds of rows that it emits."""
+        queries = [(end.node, end.needs_before) for end in self._ends(plans, sinks)] if sinks else []
+        without_before = self._without_before(queries or [(plan, True) for plan in plans])
+
+        def kinds(node: Rel) -> frozenset[Kind]:
+            found = kinds_of(node, self._is_streaming)
+            return found - {Kind.UPDATE_BEFORE} if node in without_before else found
+
+        return kinds
 
     def _advises_nothing(self) -> bool:
         return not self._is_streaming or self._config.get_configuration().get(TABLE_MINI_BATCH_ENABLED)
@@ -226,7 +252,16 @@ class Planner:
             validate(plans, self._is_streaming)
             return plans
 
-    def _translator(self, late: frozenset[Rel] | None = None) -> Translator:
+    def _without_before(self, queries: Sequence[tuple[Rel, bool]]) -> frozenset[Rel]:
+        return without_update_before(queries) if self._is_streaming else frozenset()
+
+    def _translator(self, queries: Sequence[tuple[Rel, bool]], late: frozenset[Rel] | None) -> Translator:
+        """Return the translator of the plans of a job.
+
+        Args:
+            queries: The plans, and whether what reads each one needs `-U`.
+            late: The nodes whose watermarks tell which rows are late, None: all.
+        """
         self._config.get_idle_state_retention()  # so that an invalid duration is reported here, and not by the job
         parallelism = self._config.get_configuration().get(TABLE_DEFAULT_PARALLELISM)
         if parallelism > 0:
@@ -236,7 +271,8 @@ class Planner:
             self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)
         )
         names = OperatorNames(self._operator_numbers, self._config.get_configuration().get(TABLE_SHORT_NAMES))
-        return Translator(self._environment, self._is_streaming, settings, self._config, names, late)
+        without_before = self._without_before(queries)
+        return Translator(self._environment, self._is_streaming, settings, self._config, names, late, without_before)
 
 
 def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:

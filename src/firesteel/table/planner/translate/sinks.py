@@ -5,6 +5,7 @@ Flink: `StreamPhysicalSink`, `CommonExecSink`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from firesteel.columns.batch import Kind
@@ -14,18 +15,20 @@ from firesteel.columns.kernels.sink_guard import SinkGuardFactory, UpdateBefore
 from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
 from firesteel.common.options.table_options import (
     TABLE_NOT_NULL_ENFORCER,
+    TABLE_REQUIRE_ON_CONFLICT,
     TABLE_TYPE_LENGTH_ENFORCER,
     TABLE_UPSERT_MATERIALIZE,
 )
-from firesteel.common.table_errors import TableException
-from firesteel.connectors.table_connector import Batches, ResolvedTable, TableSink
+from firesteel.common.table_errors import TableException, ValidationException
+from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
 from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
-from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, unsupported_changes
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, unsupported_changes
 from firesteel.table.planner.traits.upsert_keys import pairs_updates, upsert_key
 from firesteel.table.planner.translate.operator_names import describe_named
 from firesteel.table.planner.translate.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate.translate import Translator
+from firesteel.table.table_config import TableConfig
 
 if TYPE_CHECKING:
     from firesteel.datastream.streams.stream_base import DataStreamSink
@@ -51,37 +54,84 @@ def with_lengths(
     return translator.operator(node, LengthGuardFactory(columns, enforcer == "TRIM_PAD"), stream, None, label, number)
 
 
-def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: TableSink) -> DataStreamSink:
-    """Write a query, whose columns already match the table, to a sink.
+@dataclass(frozen=True, slots=True)
+class SinkEnd:
+    """The end of a query at a sink.
+
+    Attributes:
+        node: The query, whose columns match the table.
+        table: The target table.
+        sink: Its connector's sink.
+        kinds: The kinds of rows of the query.
+        key: The columns of the primary key.
+        before: What becomes of `-U` rows before the sink.
+        is_materialized: Whether the last row of each primary key is kept in state.
+    """
+
+    node: rel.Rel
+    table: ResolvedTable
+    sink: TableSink
+    kinds: frozenset[Kind]
+    key: tuple[int, ...]
+    before: UpdateBefore
+    is_materialized: bool
+
+    @property
+    def needs_before(self) -> bool:
+        """Return whether what is done before the sink needs `-U` rows."""
+        return self.is_materialized or self.before is not UpdateBefore.DROPPED
+
+
+def end_of(
+    node: rel.Rel, table: ResolvedTable, sink: TableSink, request: SinkRequest, is_streaming: bool, config: TableConfig
+) -> SinkEnd:
+    """Return what is done to the rows of a query before a sink.
 
     A sink that replaces rows by its primary key gets no `-U`. One is dropped if a `+U` of the same key follows;
     otherwise it deletes the row. If rows of the query that share a primary key may come from several rows or ways, the
     last one that is not retracted is kept in state.
 
     Args:
-        translator: Makes the streams.
-        node: The query.
+        node: The query, whose columns match the table.
         table: The target table.
         sink: Its connector's sink.
+        request: What the sink was made for.
+        is_streaming: Whether results are changelogs.
+        config: The options of the table environment.
 
     Raises:
         TableException: the sink does not accept the kinds of rows of the query.
+        ValidationException: ON CONFLICT is there, and the sink does not replace rows; or the options demand it.
     """
-    kinds, name = translator.kinds(node), ".".join(table.path)
+    kinds = kinds_of(node, is_streaming)
     accepted = sink.accepts(kinds)
-    columns = table.persisted_columns
-    names = [column.name for column in columns]
+    if request.deduplicates:
+        _check_replaces(table, accepted)
+    names = [column.name for column in table.persisted_columns]
     key = tuple(names.index(column) for column in table.primary_key if column in names)
-    replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and bool(key)
+    # Without a key, only a sink that does not keep rows takes an update without the row before.
+    takes_updates = bool(key) or Kind.UPDATE_AFTER in accepted
+    replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and takes_updates
     before = _treatment(node, key) if Kind.UPDATE_BEFORE in kinds and replaces else UpdateBefore.KEPT
     sent = kinds - {Kind.UPDATE_BEFORE} | ({Kind.DELETE} if before is UpdateBefore.DELETES else set())
     if missing := (sent if replaces else kinds) - accepted:
-        raise TableException(unsupported_changes(f"Table sink '{name}'", missing, node))
+        raise TableException(unsupported_changes(f"Table sink '{'.'.join(table.path)}'", missing, node))
+    is_materialized = replaces and bool(key) and _is_materialized(node, key, config)
+    if is_materialized and not request.deduplicates and config.get_configuration().get(TABLE_REQUIRE_ON_CONFLICT):
+        raise _without_clause(node, table)
+    return SinkEnd(node, table, sink, kinds, key, UpdateBefore.KEPT if is_materialized else before, is_materialized)
+
+
+def add_sink(translator: Translator, end: SinkEnd) -> DataStreamSink:
+    """Write a query to a sink."""
+    node, table, key, before = end.node, end.table, end.key, end.before
+    columns = table.persisted_columns
     stream = translator.stream(node)
     number = translator.names.number()
-    if replaces and _is_materialized(node, key, translator.option(TABLE_UPSERT_MATERIALIZE)):
+    if end.is_materialized:
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
         stream = translator.operator(node, factory, stream, key, "SinkMaterializer", number)
+    if not translator.emits_before(node):
         before = UpdateBefore.KEPT
     not_null = tuple(
         (i, column.name)
@@ -93,21 +143,44 @@ def add_sink(translator: Translator, node: rel.Rel, table: ResolvedTable, sink: 
         guard = SinkGuardFactory(not_null, translator.option(TABLE_NOT_NULL_ENFORCER) == "DROP", before)
         label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
         stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore", number)
-    label = f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])"
+    label = f"Sink(table=[{'.'.join(table.path)}], fields=[{', '.join(node.row_type.names)}])"
     title, description = translator.names.named(number, label, table.path[-1])
-    written = consume_with_parallelism(translator, sink, stream, table, kinds, title)
+    written = consume_with_parallelism(translator, end.sink, stream, table, end.kinds, title)
     describe_named(transformation_of(written), transformation_of(stream), title, description)
     return written
 
 
 def _treatment(node: rel.Rel, key: tuple[int, ...]) -> UpdateBefore:
     """Return what a `-U` does to the row of its primary key: nothing, if a `+U` of the same key follows."""
+    if not key:
+        return UpdateBefore.DROPPED
     found = upsert_key(node)
     same = found is not None and set(found) == set(key)
     return UpdateBefore.DROPPED if same and pairs_updates(node) else UpdateBefore.DELETES
 
 
-def _is_materialized(node: rel.Rel, key: tuple[int, ...], materialize: str) -> bool:
+def _is_materialized(node: rel.Rel, key: tuple[int, ...], config: TableConfig) -> bool:
     """Return whether several rows of the query may have one primary key."""
-    found = upsert_key(node)
+    found, materialize = upsert_key(node), config.get_configuration().get(TABLE_UPSERT_MATERIALIZE)
     return materialize == "FORCE" or (materialize == "AUTO" and (found is None or not set(found) <= set(key)))
+
+
+def _check_replaces(table: ResolvedTable, accepted: frozenset[Kind]) -> None:
+    if Kind.UPDATE_BEFORE not in accepted and accepted != INSERT_ONLY:
+        return
+    is_append = accepted == INSERT_ONLY
+    reason = "only accepts INSERT (append-only) changes" if is_append else "requires UPDATE_BEFORE (retract mode)"
+    raise ValidationException(
+        f"ON CONFLICT clause is only allowed for upsert sinks. The sink '{'.'.join(table.path)}' is not an upsert sink "
+        f"because it {reason}."
+    )
+
+
+def _without_clause(node: rel.Rel, table: ResolvedTable) -> ValidationException:
+    found = ", ".join(node.row_type.names[place] for place in upsert_key(node) or ())
+    return ValidationException(
+        f"The query has an upsert key that differs from the primary key of the sink table '{'.'.join(table.path)}'. "
+        f"Primary key: [{', '.join(table.primary_key)}], upsert key: {f'[{found}]' if found else 'none'}. "
+        "Several rows with different upsert keys may have the same primary key. Add ON CONFLICT DO DEDUPLICATE, which "
+        "keeps the last one that is not retracted, or set 'table.exec.sink.require-on-conflict' to 'false'."
+    )

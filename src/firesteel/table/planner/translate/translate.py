@@ -44,6 +44,7 @@ class Translator:
         config: The options of the table environment.
         names: Names the operators.
         late: The nodes whose watermarks tell which rows are late, None: all.
+        without_before: The nodes that emit updates without `-U`.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class Translator:
         settings: QuerySettings,
         config: TableConfig,
         names: OperatorNames,
-        late: frozenset[Rel] | None = None,
+        late: frozenset[Rel] | None,
+        without_before: frozenset[Rel],
     ) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
@@ -61,6 +63,7 @@ class Translator:
         self.config = config
         self.names = names
         self._late = late
+        self._without_before = without_before
         self._streams: dict[int, tuple[Rel, Batches]] = {}
 
     def stream(self, node: Rel) -> Batches:
@@ -88,6 +91,10 @@ class Translator:
     def asks_for_late_rows(self, node: rel.AssignWatermark) -> bool:
         """Return whether the watermark of a node tells which rows are late."""
         return self._late is None or node in self._late
+
+    def emits_before(self, node: Rel) -> bool:
+        """Return whether a node that makes updates emits `-U`, the row before each."""
+        return node not in self._without_before
 
     # --- how operators are added ---------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelFactory
@@ -65,6 +66,7 @@ def aggregate(translator: Translator, node: rel.Aggregate) -> Batches:
         mini_batch_rows(translator.config) if translator.is_streaming else 0,
         ttl_ms(node.state_ttl),
         skips_retractions,
+        translator.emits_before(node),
     )
     rows = translator.stream(node.input)
     is_two_phase = not translator.is_streaming and translator.option(TABLE_AGG_PHASE) != "ONE_PHASE"
@@ -129,7 +131,9 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
     stream = translator.stream(node.input)
     if kind is not None:
         time, keeps_last = node.order[0].index if kind == "ROWTIME" else None, node.order[0].descending
-        factory: KernelFactory = DeduplicateFactory(node.partition, keeps_last, time, types_of(node))
+        factory: KernelFactory = DeduplicateFactory(
+            node.partition, keeps_last, time, types_of(node), translator.emits_before(node)
+        )
         if time is not None and not keeps_last:
             factory = FirstRowFactory(node.partition, time, types_of(node))
         return translator.operator(node, factory, stream, node.partition)
@@ -145,6 +149,7 @@ def rank(translator: Translator, node: rel.Rank) -> Batches:
         strategy,
         node.window[1] if node.window is not None and translator.is_streaming else None,
         windows.clock,
+        translator.emits_before(node),
     )
     if translator.is_streaming:
         return translator.operator(node, plan, stream, node.partition)
@@ -164,7 +169,7 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
             stream = translator.operator(node, first, stream, description=f"Local{describe(node)}")
         factory = LimitFactory(order, node.offset, node.fetch)
     elif sorts_all(node):
-        factory = _first_rows(node)
+        factory = replace(_first_rows(node), emits_before=translator.emits_before(node))
     elif follows_arrival(node):
         return stream
     else:

@@ -60,7 +60,9 @@ def _normalized(
             f"a PRIMARY KEY. However, table '{name}' doesn't have a primary key."
         )
     keys = tuple(node.row_type.names.index(column) for column in primary_key)
-    return translator.operator(node, NormalizeFactory(keys, types_of(node)), stream, keys, "ChangelogNormalize")
+    return translator.operator(
+        node, NormalizeFactory(keys, types_of(node), translator.emits_before(node)), stream, keys, "ChangelogNormalize"
+    )
 
 
 def values(translator: Translator, node: rel.Values) -> Batches:

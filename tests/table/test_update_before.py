@@ -1,0 +1,194 @@
+"""Updates without the row before: where what reads a query does not ask for it, and nothing else changes."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from typing import Any, get_args
+
+import pytest
+
+from firesteel.common import Row, RowKind
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.table import (
+    ChangelogMode,
+    EnvironmentSettings,
+    ExplainDetail,
+    StreamTableEnvironment,
+    TableEnvironment,
+)
+from firesteel.table.planner.rel import rel
+from firesteel.table.planner.traits import update_before
+from firesteel.table.planner.traits.update_before import UPDATES, Updates, without_update_before
+from firesteel.testing import run_local
+from tests.table.test_row_kinds import QUERIES, REFUSED, TYPES, changelog, schema
+
+BEFORE = RowKind.UPDATE_BEFORE
+MORE = {
+    "best": "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM a) WHERE n = 1",
+    "second": "SELECT id, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, id) AS n FROM a) WHERE n = 2",
+    "first of all": "SELECT id, v FROM a ORDER BY v, id LIMIT 1",
+    "best of groups": """SELECT * FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY c DESC, k) AS n FROM (SELECT k, COUNT(*)
+        AS c FROM a GROUP BY k)) WHERE n <= 2""",
+    "last value": "SELECT k, LAST_VALUE(v), LISTAGG(CAST(v AS STRING)) FROM a GROUP BY k",
+    "groups of groups": "SELECT c, COUNT(*) FROM (SELECT k, COUNT(*) AS c FROM a GROUP BY k) GROUP BY c",
+    "some of the inputs": """SELECT k, c FROM (SELECT k, COUNT(*) AS c FROM a GROUP BY k) WHERE c < 5
+        UNION ALL SELECT k, SUM(v) FROM b GROUP BY k""",
+    "versions": "SELECT a.id, w.v FROM a JOIN newest FOR SYSTEM_TIME AS OF a.ts AS w ON a.id = w.id",
+    "last of rows that come": """SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n
+        FROM a) WHERE n = 1""",
+}
+ALL = {**QUERIES, **MORE}
+NEWEST = (
+    "SELECT id, v, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY ts DESC) AS n FROM b) WHERE n = 1"
+)
+MODES = {"changes": ChangelogMode.all(), "upserts": ChangelogMode.upsert(), "inserts": ChangelogMode.insert_only()}
+
+
+def rows_of(kind: str, seed: int) -> list[Row]:
+    changes = changelog(seed)
+    if kind == "changes":
+        return changes
+    if kind == "upserts":
+        return [row for row in changes if row.get_row_kind() != BEFORE]
+    rows = [Row(*row) for row in changes]
+    random.Random(seed).shuffle(rows)
+    return rows
+
+
+def program(kind: str) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
+    """Return an environment with the tables `a` and `b` of changes, upserts or inserts, and the newest rows of `b`."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    t_env = StreamTableEnvironment.create(env)
+    for seed, name in enumerate("ab"):
+        stream = env.from_collection(rows_of(kind, seed), TYPES)
+        t_env.create_temporary_view(name, t_env.from_changelog_stream(stream, schema(), MODES[kind]))
+    t_env.create_temporary_view("newest", t_env.sql_query(NEWEST))
+    return env, t_env
+
+
+def emitted(sql: str, kind: str, mode: ChangelogMode) -> list[tuple[Any, ...]]:
+    """Return the changes of a query."""
+    env, t_env = program(kind)
+    t_env.to_changelog_stream(t_env.sql_query(sql), None, mode).collect_async()
+    return [(row.get_row_kind(), *row) for row in run_local(env, batch_elements=11).elements]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MODES)
+@pytest.mark.parametrize("name", ALL)
+def test_only_the_rows_before_updates_are_left_out(name: str, kind: str) -> None:
+    """And all of them, if the last node can leave them out."""
+    if kind != "inserts" and name in REFUSED:
+        return
+    sql = ALL[name]
+    full = emitted(sql, kind, ChangelogMode.all())
+    short = emitted(sql, kind, ChangelogMode.upsert())
+    assert [change for change in short if change[0] != BEFORE] == [change for change in full if change[0] != BEFORE]
+    assert not Counter(short) - Counter(full)
+    _, t_env = program(kind)
+    plan = t_env._planner.optimized([t_env.sql_query(sql)._node])[0]
+    if plan in without_update_before([(plan, False)]):
+        assert BEFORE not in {kind for kind, *_ in short}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["groups", "distinct aggregates", "groups of groups"])
+def test_groups_row_by_row_leave_out_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = emitted(ALL[name], "changes", ChangelogMode.upsert())
+    monkeypatch.setattr("firesteel.columns.kernels.aggregate.group_calls", lambda *_: None)
+    assert emitted(ALL[name], "changes", ChangelogMode.upsert()) == columns
+    assert BEFORE not in {kind for kind, *_ in columns}
+
+
+@pytest.mark.slow
+def test_a_wrong_declaration_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter that forwarded what it is asked for would keep rows that have gone."""
+    sql = ALL["groups that leave"]
+    right = folded_of(emitted(sql, "changes", ChangelogMode.upsert()))
+    monkeypatch.setitem(update_before.UPDATES, rel.Filter, lambda node: Updates.FORWARDED)
+    assert folded_of(emitted(sql, "changes", ChangelogMode.upsert())) != right
+
+
+def folded_of(changes: list[tuple[Any, ...]]) -> dict[Any, Any]:
+    """Return the last row of each first column."""
+    rows: dict[Any, Any] = {}
+    for kind, key, *values in changes:
+        if kind in (RowKind.DELETE, BEFORE):
+            rows.pop(key, None)
+        else:
+            rows[key] = values
+    return rows
+
+
+GROUPS = "(SELECT k, SUM(v) AS c FROM t GROUP BY k)"
+ROWS = "SELECT {} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {}) AS r FROM t) WHERE r {}"
+IN_FLINK = {
+    f"SELECT * FROM {GROUPS}": "I,UA",
+    f"SELECT k + 1, c * 2 FROM {GROUPS}": "I,UA",
+    f"SELECT * FROM {GROUPS} WHERE c > 1": "I,UB,UA",
+    f"SELECT CAST(c AS INT), COUNT(*) FROM {GROUPS} GROUP BY CAST(c AS INT)": "I,UA,D",
+    ROWS.format("k, v", "v DESC", "= 1"): "I,UA,D",
+    ROWS.format("k, v", "v DESC", "<= 2"): "I,UA,D",
+    ROWS.format("k, r", "v DESC", "<= 2"): "I,UA,D",
+    f"SELECT k, c FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY c DESC) AS r FROM {GROUPS}) WHERE r <= 2": "I,UA,D",
+    "SELECT k, v FROM t ORDER BY v LIMIT 1": "I,UA,D",
+    "SELECT t.k, x.v FROM t LEFT JOIN t AS x ON t.k = x.k": "I,UA,D",
+    f"SELECT * FROM {GROUPS} UNION ALL SELECT k, COUNT(*) FROM t GROUP BY k": "I,UA",
+    f"SELECT * FROM {GROUPS} UNION ALL SELECT k, v FROM t": "I,UA",
+    f"SELECT * FROM {GROUPS} WHERE c > 2 UNION ALL SELECT k, COUNT(*) FROM t GROUP BY k": "I,UB,UA",
+    "SELECT e, c FROM (SELECT a, SUM(v) AS c FROM t GROUP BY a) CROSS JOIN UNNEST(a) AS u (e)": "I,UA",
+    "SELECT DISTINCT k, v FROM t": "I,UA",
+}
+"""Queries, and the kinds of rows that Flink 2.3 sends a sink that does not ask for the row before an update."""
+
+OTHERWISE = {f"SELECT t.k, g.c FROM t JOIN {GROUPS} AS g ON t.k = g.k": ("I,UA", "I,UB,UA,D")}
+"""What a join with a unique key on each side sends in Flink, and here, where it keeps rows and not keys."""
+
+
+def explained(query: str, connector: str) -> str:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE TABLE t (k INT, v BIGINT, a ARRAY<INT>) WITH ('connector' = 'datagen')")
+    t_env.execute_sql(f"CREATE TABLE s (k INT, v BIGINT) WITH ('connector' = '{connector}')")
+    return t_env.explain_sql(f"INSERT INTO s {query}", ExplainDetail.CHANGELOG_MODE)
+
+
+def sent(query: str, connector: str) -> str:
+    sink, last = explained(query, connector).split("Physical Plan ==\n")[1].splitlines()[:2]
+    assert sink.endswith(", changelogMode=[NONE])")
+    return last.rpartition("changelogMode=[")[2].rstrip("])")
+
+
+@pytest.mark.parametrize("query", IN_FLINK)
+def test_a_sink_that_does_not_ask_is_sent_what_it_is_in_flink(query: str) -> None:
+    assert sent(query, "blackhole") == IN_FLINK[query]
+    if IN_FLINK[query] == "I,UA":
+        assert sent(query, "print") == "I,UB,UA"
+
+
+def test_what_is_sent_otherwise_is_known() -> None:
+    assert {query: sent(query, "blackhole") for query in OTHERWISE} == {q: ours for q, (_, ours) in OTHERWISE.items()}
+
+
+def test_a_query_with_two_sinks_sends_what_one_of_them_asks_for() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE TABLE t (k INT, v BIGINT) WITH ('connector' = 'datagen')")
+    for name, connector in (("x", "blackhole"), ("y", "print")):
+        t_env.execute_sql(f"CREATE TABLE {name} (k INT, v BIGINT) WITH ('connector' = '{connector}')")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql(f"INSERT INTO x SELECT k, c FROM {GROUPS}")
+    assert modes_of_groups(statements.explain(ExplainDetail.CHANGELOG_MODE)) == ["I,UA"]
+    statements.add_insert_sql(f"INSERT INTO y SELECT k, c FROM {GROUPS}")
+    assert modes_of_groups(statements.explain(ExplainDetail.CHANGELOG_MODE)) == ["I,UB,UA"] * 2
+
+
+def modes_of_groups(plan: str) -> list[str]:
+    return re.findall(r"GroupAggregate\(.*changelogMode=\[(.*)\]\)", plan)
+
+
+def test_each_node_says_where_its_updates_come_from() -> None:
+    """And none that may let an update pass in part forwards what it is asked for."""
+    assert UPDATES.keys() == set(get_args(rel.Rel))
+    assert UPDATES[rel.Filter](object.__new__(rel.Filter)) is Updates.KEPT
