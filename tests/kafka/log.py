@@ -19,6 +19,9 @@ _BATCH = struct.Struct(">qiibIhiqqqhii")
 _LENGTHS = 12
 """Bytes of a batch before those that its length counts."""
 
+_TRIES = 50
+"""How often the broker may answer without a new batch, although there are more."""
+
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
 _COMMIT = 1
 
@@ -53,8 +56,10 @@ Batch = tuple[int, int, int, list[tuple[bytes, bytes]]]
 
 def _batches(servers: str, topic: str, partition: int, offset: int) -> Iterator[Batch]:
     host, _, port = servers.partition(":")
+    tries = _TRIES
     with socket.create_connection((host, int(port)), timeout=30) as connection:
-        while data := _fetch(connection, topic, partition, offset):
+        while tries > 0:
+            data, last_offset = _fetch(connection, topic, partition, offset)
             at, before = 0, offset
             while at + _BATCH.size <= len(data):
                 header = _BATCH.unpack_from(data, at)
@@ -66,22 +71,25 @@ def _batches(servers: str, topic: str, partition: int, offset: int) -> Iterator[
                     offset = base + last + 1
                     yield offset, attributes, producer, list(_records(data[at + _BATCH.size : end], header[12]))
                 at = end
-            if offset == before:
+            if offset >= last_offset:
                 return
+            # A busy broker answers with nothing when the time to wait is over.
+            tries = _TRIES if offset > before else tries - 1
 
 
-def _fetch(connection: socket.socket, topic: str, partition: int, offset: int) -> bytes:
+def _fetch(connection: socket.socket, topic: str, partition: int, offset: int) -> tuple[bytes, int]:
+    """Return batches from an offset on, and the offset behind the last one of the partition."""
     name = topic.encode()
     body = struct.pack(">hhihiiiib", _FETCH, _VERSION, 0, -1, -1, 10, 0, 1 << 24, 0)
     body += struct.pack(">ih", 1, len(name)) + name + struct.pack(">iiqi", 1, partition, offset, 1 << 24)
     connection.sendall(struct.pack(">i", len(body)) + body)
     answer = _receive(connection, struct.unpack(">i", _receive(connection, 4))[0])
     at = 4 + 4 + 4 + 2 + len(name) + 4 + 4
-    error, _, _, aborted = struct.unpack_from(">hqqi", answer, at)
+    error, last_offset, _, aborted = struct.unpack_from(">hqqi", answer, at)
     assert error == 0, error
     at += 22 + 16 * max(0, aborted)
     (length,) = struct.unpack_from(">i", answer, at)
-    return answer[at + 4 : at + 4 + max(0, length)]
+    return answer[at + 4 : at + 4 + max(0, length)], last_offset
 
 
 def _receive(connection: socket.socket, count: int) -> bytes:
