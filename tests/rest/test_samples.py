@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from firesteel.rest import samples
-from firesteel.rest.samples import Samples
-from firesteel.runtime.executiongraph.batch_times import BatchTimes
+from firesteel.rest.samples import Sample, Samples
+from firesteel.runtime.executiongraph.batch_times import PARTS, BatchTimes
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
@@ -42,6 +44,13 @@ async def test_samples_are_taken_of_running_jobs_and_kept_after_their_end(rest: 
     await taken.take()
     assert len(taken.of(job.job_id)) == 2
     assert taken.of("0" * 32) == []
+
+
+@pytest.mark.parametrize("unknown", [None, 0, 7 << 40])
+def test_samples_are_kept_as_they_were(unknown: int | None) -> None:
+    times = BatchTimes(3, {part: 0.1 * place for place, part in enumerate(PARTS)})
+    sample = Sample(1_764_000_000_123, 10**12, 1, 2, unknown, 1 << 40, unknown, unknown, times)
+    assert samples._unpacked(samples._packed(sample)) == sample
 
 
 async def test_an_hour_of_the_last_jobs_is_kept(rest: Rest, monkeypatch) -> None:
