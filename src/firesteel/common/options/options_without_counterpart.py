@@ -64,7 +64,7 @@ _JAVA = (
         "classloader.* pipeline.jars pipeline.classpaths pipeline.closure-cleaner-level pipeline.force-avro "
         "pipeline.force-kryo pipeline.force-kryo-avro pipeline.generic-types pipeline.serialization-config "
         "execution.job-listeners execution.job-status-changed-listeners jobmanager.failure-enrichers jmx.server.port "
-        "table.catalog-modification.listeners",
+        "table.catalog-modification.listeners plugin.classloader.*",
     ),
     OptionRule(
         "Flink's scripts read it; set the variables of the environment",
@@ -82,11 +82,21 @@ _JAVA = (
     OptionRule(
         "memory of BATCH operators is `execution.sorted-inputs.memory`",
         "taskmanager.runtime.* table.exec.spill-compression.* table.exec.sort.async-merge-enabled "
+        "table.exec.resource.external-buffer-memory table.exec.resource.hash-agg.memory "
+        "table.exec.resource.hash-join.memory table.exec.resource.sort.memory "
         "table.exec.sort.max-num-file-handles",
     ),
 )
 
 _CLUSTER = (
+    OptionRule(
+        "a cluster in the own process has the TaskExecutors that its slots need", "minicluster.number-of-taskmanagers"
+    ),
+    OptionRule("files of processes are below `io.tmp.dirs`", "process.*"),
+    OptionRule(
+        "clusters take no artifacts",
+        "user.artifacts.base-dir user.artifacts.http-headers user.artifacts.raw-http-enabled",
+    ),
     OptionRule(
         "applications are jobs",
         "application-result-store.* cluster.id execution.shutdown-on-application-finish "
@@ -169,7 +179,10 @@ _SERVERS = (
         "the gateway keeps no plans and no idle threads", "sql-gateway.session.plan-cache.* sql-gateway.worker.*"
     ),
     OptionRule("the program sets what its operators keep", "pipeline.cep.*"),
-    OptionRule("sources read as much ahead as a micro-batch", "pipeline.watermark-alignment.buffer-size"),
+    OptionRule(
+        "sources read as much ahead as a micro-batch", "pipeline.watermark-alignment.buffer-size source.reader.*"
+    ),
+    OptionRule("files are divided into splits by their sizes", "compiler.delimited-informat.*"),
     OptionRule("tables have options of these names, jobs have none", "sink.*"),
 )
 
@@ -177,13 +190,15 @@ _PLANNER = (
     OptionRule(
         "the planner and the kernels are firesteel's",
         "table.exec.async-lookup.* table.exec.async-ml-predict.* "
-        "table.exec.async-state.enabled table.exec.async-table.* table.exec.disabled-operators "
+        "table.exec.async-state.enabled table.exec.async-table.* table.exec.async-vector-search.* "
+        "table.exec.delta-join.* table.exec.disabled-operators "
         "table.exec.local-hash-agg.* table.exec.operator-fusion-codegen.enabled table.exec.range-sort.enabled "
         "table.exec.rank.topn-cache-size "
         "table.exec.sink.upsert-materialize-strategy.* "
-        "table.exec.unbounded-over.version table.exec.window-agg.buffer-size-limit table.generated-code.max-length "
+        "table.exec.unbounded-over.version table.exec.window-agg.buffer-size-limit table.generated-code.* "
         "table.optimizer.* table.resources.download-dir",
     ),
+    OptionRule("statements about materialized tables are refused", "materialized-table.*"),
     OptionRule("the shell has `table.display.max-column-width` only", "sql-client.display.* sql-client.verbose"),
 )
 

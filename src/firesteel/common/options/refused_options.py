@@ -37,7 +37,7 @@ _RESULTS = (
     ),
     OptionRule("set the parallelism in the program", "pipeline.jobvertex-parallelism-overrides"),
     OptionRule("use `add_python_file` or `python.archives`", "pipeline.cached-files"),
-    OptionRule("use `python.files`", "python.pythonpath"),
+    OptionRule("use `python.files`", "python.pythonpath user.artifacts.artifact-list"),
     OptionRule("programs set their own options", "execution.program-config.*", _ON),
     OptionRule("a job outlives its client", "execution.shutdown-on-attached-exit", _OFF),
     OptionRule("state of running jobs is read by REST and by the connector `state`", "queryable-state.enable", _OFF),
@@ -107,11 +107,20 @@ _SQL_RESULTS = (
     OptionRule("operators of SQL get ids by the position in the plan", "table.exec.uid.generation", ("plan_only",)),
     OptionRule("operators of SQL get ids by the position in the plan", "table.exec.uid.format"),
     OptionRule("name the catalog in `EnvironmentSettings`", "table.builtin-catalog-name", ("default_catalog",)),
+    OptionRule("a nested row is NULL where it was declared so", "table.legacy-nested-row-nullability", _OFF),
+    OptionRule("catalogs are kept for a session", "table.catalog-store.kind", ("generic_in_memory",)),
+    OptionRule("there are no secrets of a catalog", "table.secret-store.kind", ("generic_in_memory",)),
     OptionRule("name the database in `EnvironmentSettings`", "table.builtin-database-name", ("default_database",)),
 )
 
 _SECURITY = (
     OptionRule("only Flink's Java has it", "security.context.factory.classes security.module.factory.classes"),
+    OptionRule("clients of ZooKeeper do not log in by SASL", "zookeeper.sasl.disable", _ON),
+    OptionRule(
+        "clients of ZooKeeper do not log in by SASL",
+        "zookeeper.sasl.login-context-name zookeeper.sasl.service-name",
+        ("client", "zookeeper"),
+    ),
     OptionRule("Spark obtains tokens itself", "security.delegation.tokens.enabled", _ON),
     OptionRule("Spark decides when tokens are renewed", "security.delegation.tokens.*"),
     OptionRule("give programs their own JAAS file", "security.kerberos.login.contexts"),
