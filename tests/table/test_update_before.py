@@ -5,22 +5,29 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from firesteel.common import Row, RowKind
+from firesteel.connectors.row_tables import SinkTable
+from firesteel.connectors.table_connector import UPSERT, ResolvedTable, SinkRequest
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.functions.connector_base import Sink
 from firesteel.table import (
     ChangelogMode,
+    DataTypes,
     EnvironmentSettings,
     ExplainDetail,
+    Schema,
     StreamTableEnvironment,
     TableEnvironment,
 )
+from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits import update_before
-from firesteel.table.planner.traits.update_before import UPDATES, Updates, without_update_before
+from firesteel.table.planner.traits.update_before import Updates, without_update_before
+from firesteel.table.planner.translate.sinks import end_of
 from firesteel.testing import run_local
 from tests.table.test_row_kinds import QUERIES, REFUSED, TYPES, changelog, schema
 
@@ -188,7 +195,31 @@ def modes_of_groups(plan: str) -> list[str]:
     return re.findall(r"GroupAggregate\(.*changelogMode=\[(.*)\]\)", plan)
 
 
-def test_each_node_says_where_its_updates_come_from() -> None:
-    """And none that may let an update pass in part forwards what it is asked for."""
-    assert UPDATES.keys() == set(get_args(rel.Rel))
-    assert UPDATES[rel.Filter](object.__new__(rel.Filter)) is Updates.KEPT
+def test_a_stream_of_upserts_shows_the_last_row_of_its_key() -> None:
+    """So its key is the one by which the query is updated; a condition keeps the rows that it removes."""
+    groups = "SELECT k, COUNT(*) AS c FROM a GROUP BY k"
+    assert BEFORE not in kinds_shown(groups, "k")
+    assert BEFORE not in kinds_shown(groups, None)
+    with pytest.raises(ValidationException, match="Primary key: \\[c\\], upsert key: \\[k\\]"):
+        kinds_shown(groups, "c")
+    assert BEFORE in kinds_shown(f"{groups} HAVING COUNT(*) < 5", "k")
+
+
+def kinds_shown(sql: str, key: str | None) -> set[RowKind]:
+    """Return the kinds of rows of a stream of upserts, whose schema may have a key."""
+    env, t_env = program("changes")
+    builder = Schema.new_builder().column("k", DataTypes.STRING().not_null()).column("c", DataTypes.BIGINT().not_null())
+    schema = builder.build() if key is None else builder.primary_key(key).build()
+    t_env.to_changelog_stream(t_env.sql_query(sql), schema, ChangelogMode.upsert()).collect_async()
+    return {row.get_row_kind() for row in run_local(env, batch_elements=11).elements}
+
+
+def test_a_sink_of_upserts_without_a_key_is_refused() -> None:
+    """It could not tell which row leaves."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE TABLE t (k INT, v BIGINT) WITH ('connector' = 'datagen')")
+    table = t_env.sql_query("SELECT k, SUM(v) AS c FROM t GROUP BY k HAVING SUM(v) < 10")
+    plan = t_env._planner.optimized([table._node])[0]
+    resolved = ResolvedTable(("c", "d", "s"), (), {})
+    with pytest.raises(TableException, match="doesn't support consuming update"):
+        end_of(plan, resolved, SinkTable(resolved, Sink(), UPSERT), SinkRequest(), True, t_env.get_config())

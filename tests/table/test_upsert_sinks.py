@@ -71,6 +71,33 @@ def test_of_several_rows_of_a_key_one_that_is_there_is_shown(seed: int, tmp_path
     assert {row[0] for row in found} == {row[0] for row in there}
 
 
+COUNTS = "(SELECT k, COUNT(*) AS n FROM a GROUP BY k)"
+RANKED = "(SELECT *, ROW_NUMBER() OVER (ORDER BY n DESC, k) AS r FROM {})"
+REPLACED = {
+    f"SELECT k, n FROM {COUNTS} AS c": "k STRING, n BIGINT",
+    f"SELECT k, n FROM {RANKED.format(COUNTS)} WHERE r <= 2": "k STRING, n BIGINT",
+    f"SELECT k, n FROM {RANKED.format(COUNTS)} WHERE r BETWEEN 2 AND 3": "k STRING, n BIGINT",
+    f"SELECT r, k, n FROM {RANKED.format(COUNTS)} WHERE r BETWEEN 2 AND 3": "r BIGINT, k STRING, n BIGINT",
+    "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, id) AS r FROM a) WHERE r = 1": (
+        "k STRING, id INT, v INT"
+    ),
+    f"SELECT k, n FROM {COUNTS} AS c WHERE n > 2 UNION ALL SELECT CONCAT(k, '!'), n FROM {COUNTS} AS c": (
+        "k STRING, n BIGINT"
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("query", REPLACED)
+def test_rows_are_replaced_as_often_as_they_are_updated(query: str, seed: int, tmp_path: Path) -> None:
+    """Whatever of each update is sent: the rows of the last moment are those of the query over what is left."""
+    columns = REPLACED[query]
+    key = columns.split()[0]
+    found = written(tmp_path / "a.db", query, columns, key, {"a": changelog(seed)})
+    assert found == written(tmp_path / "b.db", query, columns, key, {"a": rows(seed)})
+    assert found
+
+
 def test_the_materializer_can_be_forced_and_a_wrong_value_is_named(tmp_path: Path) -> None:
     tables, query = {"a": changelog(0)}, "SELECT id, v FROM a"
     option = "table.exec.sink.upsert-materialize"

@@ -183,10 +183,12 @@ class Ability(Enum):
     Attributes:
         OVERWRITE: It replaces what is there (INSERT OVERWRITE). Flink: `SupportsOverwrite`.
         PARTITIONING: It takes rows of PARTITIONED BY. Flink: `SupportsPartitioning`.
+        DISCARDS: It keeps no rows, so it does not ask for the row before an update.
     """
 
     OVERWRITE = "overwrite"
     PARTITIONING = "partitioning"
+    DISCARDS = "discards"
 
 
 class TableSink(Protocol):
@@ -201,6 +203,11 @@ class TableSink(Protocol):
 
     def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Write a DataStream of `ColumnBatch` elements with all persisted columns; return the DataStreamSink."""
+
+
+def abilities_of(sink: TableSink) -> frozenset[Ability]:
+    """Return what a sink can do beside writing rows."""
+    return getattr(sink, "abilities", frozenset[Ability]())
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ class SinkGuard(PlannedKernel[SinkGuardFactory]):
         """
         plan = self._plan
         if batch.kinds is not None and plan.before is UpdateBefore.DROPPED:
-            batch = batch.filter(batch.kinds != UPDATE_BEFORE)
+            stays = batch.kinds != UPDATE_BEFORE
+            batch = batch if stays.all() else batch.filter(stays)
         elif batch.kinds is not None and plan.before is UpdateBefore.DELETES:
             kinds = np.where(batch.kinds == UPDATE_BEFORE, np.int8(DELETE), batch.kinds)
             batch = ColumnBatch(batch.columns, batch.length, kinds)

@@ -26,11 +26,11 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 class BlackHole:
     """A sink that discards rows."""
 
-    abilities = frozenset({Ability.PARTITIONING})
+    abilities = frozenset({Ability.PARTITIONING, Ability.DISCARDS})
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return all kinds but the row before an update, which it does not ask for."""
-        return frozenset(Kind) - {Kind.UPDATE_BEFORE}
+        """Return all kinds."""
+        return kinds
 
     def consume(self, stream: Batches, name: str) -> DataStreamSink:
         """Discard the rows."""

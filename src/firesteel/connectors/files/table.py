@@ -155,7 +155,7 @@ class FileTable(_Files):
 class FileTableSink(_Files):
     """Files below a path; a partition is a directory `key=value`."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.OVERWRITE, Ability.PARTITIONING})
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table)

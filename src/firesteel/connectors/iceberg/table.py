@@ -139,7 +139,7 @@ class IcebergTableSink(_Iceberg):
         request: Whether the partitions that are written are replaced.
     """
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.OVERWRITE, Ability.PARTITIONING})
 
     writes = True
 

@@ -71,7 +71,7 @@ def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) 
 class MongoTable:
     """A collection; a source, a lookup table and a sink. With a primary key documents are updated, else added."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.OVERWRITE, Ability.PARTITIONING})
 
     kinds: frozenset[Kind] = INSERT_ONLY
     is_bounded = True

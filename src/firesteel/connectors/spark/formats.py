@@ -100,7 +100,7 @@ class SparkFormatTable(_FormatTable):
 class SparkFormatSink(_FormatTable):
     """Rows that Spark appends to a target by a format, at each checkpoint and at the end of a bounded job."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.OVERWRITE, Ability.PARTITIONING})
 
     def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
         super().__init__(table, context)

@@ -121,11 +121,12 @@ class StreamMethods:
                 the elements and no field.
             changelog_mode: The row kinds that the stream may have, by default all. With `ChangelogMode.upsert()`
                 updates come without UPDATE_BEFORE if what makes them can leave it out: as in Flink, not below a filter;
-                unlike in Flink, not below a join either.
+                unlike in Flink, not below a join either. The primary key of `target_schema` must then be the one by
+                which the table is updated.
 
         Raises:
             TableException: The table has changes of other kinds.
-            ValidationException: The columns do not fit the schema.
+            ValidationException: The columns do not fit the schema, or several rows may have its primary key.
         """
         node, rowtime = rel_of(table), None
         if target_schema is not None:
@@ -136,8 +137,10 @@ class StreamMethods:
         if refused := found - {Kind.UPDATE_BEFORE} - kinds_of_mode(allowed):
             names = ", ".join(sorted(kind.name for kind in refused))
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
-        needs_before = Kind.UPDATE_BEFORE in kinds_of_mode(allowed)
-        return self._stream_of(node, _rows_of(node.row_type, rowtime), None, rowtime, needs_before=needs_before)
+        upserts_by = None
+        if Kind.UPDATE_BEFORE not in kinds_of_mode(allowed):
+            upserts_by = () if target_schema is None else primary_key_of(target_schema)
+        return self._stream_of(node, _rows_of(node.row_type, rowtime), None, rowtime, upserts_by=upserts_by)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Convert an insert-only table to a stream with elements of a type.
@@ -188,10 +191,10 @@ class StreamMethods:
         element_type: TypeInformation[Any] | None,
         rowtime: str | None = None,
         is_retract: bool = False,
-        needs_before: bool = True,
+        upserts_by: tuple[str, ...] | None = None,
     ) -> DataStream[Any]:
         """Return the stream of a plan; its elements are rows with the names of the columns, or of `element_type`."""
-        stream = self._planner.column_stream(node, needs_before)
+        stream = self._planner.column_stream(node, upserts_by)
         types, names = tuple(node.row_type.field_types()), tuple(node.row_type.names)
         match element_type:
             case None:

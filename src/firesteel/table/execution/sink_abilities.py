@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.common.table_errors import TableException, ValidationException
-from firesteel.connectors.table_connector import Ability, ResolvedTable, SinkRequest, TableSink
+from firesteel.connectors.table_connector import Ability, ResolvedTable, SinkRequest, TableSink, abilities_of
 
 
 def check_abilities(table: ResolvedTable, request: SinkRequest, sink: TableSink) -> None:
@@ -13,7 +13,7 @@ def check_abilities(table: ResolvedTable, request: SinkRequest, sink: TableSink)
         TableException: the table has partitions or buckets, and the sink does not.
         ValidationException: the sink cannot replace what the table has.
     """
-    name, abilities = ".".join(table.path), getattr(sink, "abilities", frozenset[Ability]())
+    name, abilities = ".".join(table.path), abilities_of(sink)
     if table.partition_keys and Ability.PARTITIONING not in abilities:
         raise TableException(
             f"Table '{name}' is a partitioned table, but the underlying DynamicTableSink doesn't implement the "

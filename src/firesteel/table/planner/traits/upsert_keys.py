@@ -117,10 +117,13 @@ def _scan_key(node: rel.TableScan | rel.StreamScan, names: tuple[str, ...]) -> K
 def pairs_updates(node: rel.Rel) -> bool:
     """Return whether each `-U` of a node is followed by a `+U` of the same key, so that it need not be sent.
 
-    A condition or a join may let the old row pass, and not the new one.
+    A condition or a join may let the old row pass, and not the new one. Ranks from another one than the first are
+    replaced by rank, also where it is not shown.
     """
     if kinds_of(node, True) == INSERT_ONLY:
         return True
     if isinstance(node, rel.Project | rel.AssignWatermark):
         return pairs_updates(node.input)
-    return isinstance(node, rel.Aggregate | rel.Rank | rel.TableScan | rel.StreamScan)
+    if isinstance(node, rel.Rank):
+        return node.start == 1 or node.outputs_rank
+    return isinstance(node, rel.Aggregate | rel.TableScan | rel.StreamScan)

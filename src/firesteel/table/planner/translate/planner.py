@@ -40,7 +40,13 @@ from firesteel.table.planner.traits.row_kinds import kinds_of
 from firesteel.table.planner.traits.update_before import without_update_before
 from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.operator_names import OperatorNames
-from firesteel.table.planner.translate.sinks import SinkEnd, add_sink, end_of, with_lengths
+from firesteel.table.planner.translate.sinks import (
+    SinkEnd,
+    add_sink,
+    end_of,
+    upserts_need_before,
+    with_lengths,
+)
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table_config import TableConfig
@@ -101,14 +107,18 @@ class Planner:
         """Return the kinds of rows that a query emits."""
         return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
 
-    def column_stream(self, node: Rel, needs_before: bool) -> Batches:
+    def column_stream(self, node: Rel, upserts_by: Sequence[str] | None = None) -> Batches:
         """Return the DataStream of column batches of a query; what a program asks of its watermarks is not known.
 
         Args:
             node: The query.
-            needs_before: Whether `-U` must come before each update.
+            upserts_by: The primary key of a stream of upserts, or nothing; None if `-U` must come before each update.
+
+        Raises:
+            ValidationException: several rows may have the primary key.
         """
         plan = self.optimized([node])[0]
+        needs_before = upserts_by is None or upserts_need_before(plan, upserts_by, self._is_streaming)
         return self._translator([(plan, needs_before)], None).stream(plan)
 
     def collect(self, node: Rel, exact: bool = False) -> tuple[JobClient | None, CloseableIterator[Row]]:

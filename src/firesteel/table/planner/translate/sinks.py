@@ -5,6 +5,7 @@ Flink: `StreamPhysicalSink`, `CommonExecSink`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from firesteel.common.options.table_options import (
     TABLE_UPSERT_MATERIALIZE,
 )
 from firesteel.common.table_errors import TableException, ValidationException
-from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkRequest, TableSink
+from firesteel.connectors.table_connector import Ability, Batches, ResolvedTable, SinkRequest, TableSink, abilities_of
 from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, unsupported_changes
@@ -66,6 +67,7 @@ class SinkEnd:
         key: The columns of the primary key.
         before: What becomes of `-U` rows before the sink.
         is_materialized: Whether the last row of each primary key is kept in state.
+        needs_before: Whether the sink, or what is done before it, needs `-U` rows.
     """
 
     node: rel.Rel
@@ -75,11 +77,7 @@ class SinkEnd:
     key: tuple[int, ...]
     before: UpdateBefore
     is_materialized: bool
-
-    @property
-    def needs_before(self) -> bool:
-        """Return whether what is done before the sink needs `-U` rows."""
-        return self.is_materialized or self.before is not UpdateBefore.DROPPED
+    needs_before: bool
 
 
 def end_of(
@@ -104,22 +102,49 @@ def end_of(
         ValidationException: ON CONFLICT is there, and the sink does not replace rows; or the options demand it.
     """
     kinds = kinds_of(node, is_streaming)
-    accepted = sink.accepts(kinds)
-    if request.deduplicates:
+    accepted, discards = sink.accepts(kinds), Ability.DISCARDS in abilities_of(sink)
+    if request.deduplicates and not discards:
         _check_replaces(table, accepted)
     names = [column.name for column in table.persisted_columns]
     key = tuple(names.index(column) for column in table.primary_key if column in names)
-    # Without a key, only a sink that does not keep rows takes an update without the row before.
-    takes_updates = bool(key) or Kind.UPDATE_AFTER in accepted
-    replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and takes_updates
+    replaces = kinds != INSERT_ONLY and Kind.UPDATE_BEFORE not in accepted and bool(key)
     before = _treatment(node, key) if Kind.UPDATE_BEFORE in kinds and replaces else UpdateBefore.KEPT
     sent = kinds - {Kind.UPDATE_BEFORE} | ({Kind.DELETE} if before is UpdateBefore.DELETES else set())
     if missing := (sent if replaces else kinds) - accepted:
         raise TableException(unsupported_changes(f"Table sink '{'.'.join(table.path)}'", missing, node))
-    is_materialized = replaces and bool(key) and _is_materialized(node, key, config)
-    if is_materialized and not request.deduplicates and config.get_configuration().get(TABLE_REQUIRE_ON_CONFLICT):
-        raise _without_clause(node, table)
-    return SinkEnd(node, table, sink, kinds, key, UpdateBefore.KEPT if is_materialized else before, is_materialized)
+    options = config.get_configuration()
+    conflicts = replaces and _may_conflict(node, key)
+    if conflicts and not request.deduplicates and options.get(TABLE_REQUIRE_ON_CONFLICT):
+        conflict = _conflict(node, table.primary_key, ".".join(table.path))
+        raise ValidationException(
+            f"{conflict} Add ON CONFLICT DO DEDUPLICATE, which keeps the last one that is not retracted, or set "
+            "'table.exec.sink.require-on-conflict' to 'false'."
+        )
+    materialize = options.get(TABLE_UPSERT_MATERIALIZE)
+    is_materialized = replaces and (materialize == "FORCE" or (materialize == "AUTO" and conflicts))
+    if is_materialized:
+        before = UpdateBefore.KEPT
+    needs_before = not discards and (is_materialized or before is not UpdateBefore.DROPPED)
+    return SinkEnd(node, table, sink, kinds, key, before, is_materialized, needs_before)
+
+
+def upserts_need_before(node: rel.Rel, primary_key: Sequence[str], is_streaming: bool) -> bool:
+    """Return whether a stream of upserts needs `-U` rows: if it has a key, and some of them remove a row.
+
+    Args:
+        node: The query.
+        primary_key: The columns of the key; empty if it has none.
+        is_streaming: Whether results are changelogs.
+
+    Raises:
+        ValidationException: several rows may have the key.
+    """
+    if not primary_key or kinds_of(node, is_streaming) == INSERT_ONLY:
+        return False
+    key = tuple(node.row_type.names.index(name) for name in primary_key)
+    if _may_conflict(node, key):
+        raise ValidationException(_conflict(node, primary_key, "*anonymous_datastream_sink*"))
+    return _treatment(node, key) is not UpdateBefore.DROPPED
 
 
 def add_sink(translator: Translator, end: SinkEnd) -> DataStreamSink:
@@ -131,8 +156,6 @@ def add_sink(translator: Translator, end: SinkEnd) -> DataStreamSink:
     if end.is_materialized:
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))
         stream = translator.operator(node, factory, stream, key, "SinkMaterializer", number)
-    if not translator.emits_before(node):
-        before = UpdateBefore.KEPT
     not_null = tuple(
         (i, column.name)
         for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
@@ -152,17 +175,25 @@ def add_sink(translator: Translator, end: SinkEnd) -> DataStreamSink:
 
 def _treatment(node: rel.Rel, key: tuple[int, ...]) -> UpdateBefore:
     """Return what a `-U` does to the row of its primary key: nothing, if a `+U` of the same key follows."""
-    if not key:
-        return UpdateBefore.DROPPED
     found = upsert_key(node)
     same = found is not None and set(found) == set(key)
     return UpdateBefore.DROPPED if same and pairs_updates(node) else UpdateBefore.DELETES
 
 
-def _is_materialized(node: rel.Rel, key: tuple[int, ...], config: TableConfig) -> bool:
-    """Return whether several rows of the query may have one primary key."""
-    found, materialize = upsert_key(node), config.get_configuration().get(TABLE_UPSERT_MATERIALIZE)
-    return materialize == "FORCE" or (materialize == "AUTO" and (found is None or not set(found) <= set(key)))
+def _may_conflict(node: rel.Rel, key: tuple[int, ...]) -> bool:
+    """Return whether several rows of a query may have one primary key."""
+    found = upsert_key(node)
+    return found is None or not set(found) <= set(key)
+
+
+def _conflict(node: rel.Rel, primary_key: Sequence[str], sink: str) -> str:
+    """Return Flink's sentences about a primary key that several rows of a query may have."""
+    found = ", ".join(node.row_type.names[place] for place in upsert_key(node) or ())
+    return (
+        f"The query has an upsert key that differs from the primary key of the sink table '{sink}'. "
+        f"Primary key: [{', '.join(primary_key)}], upsert key: {f'[{found}]' if found else 'none'}. "
+        "Several rows with different upsert keys may have the same primary key."
+    )
 
 
 def _check_replaces(table: ResolvedTable, accepted: frozenset[Kind]) -> None:
@@ -173,14 +204,4 @@ def _check_replaces(table: ResolvedTable, accepted: frozenset[Kind]) -> None:
     raise ValidationException(
         f"ON CONFLICT clause is only allowed for upsert sinks. The sink '{'.'.join(table.path)}' is not an upsert sink "
         f"because it {reason}."
-    )
-
-
-def _without_clause(node: rel.Rel, table: ResolvedTable) -> ValidationException:
-    found = ", ".join(node.row_type.names[place] for place in upsert_key(node) or ())
-    return ValidationException(
-        f"The query has an upsert key that differs from the primary key of the sink table '{'.'.join(table.path)}'. "
-        f"Primary key: [{', '.join(table.primary_key)}], upsert key: {f'[{found}]' if found else 'none'}. "
-        "Several rows with different upsert keys may have the same primary key. Add ON CONFLICT DO DEDUPLICATE, which "
-        "keeps the last one that is not retracted, or set 'table.exec.sink.require-on-conflict' to 'false'."
     )
