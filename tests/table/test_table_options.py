@@ -206,6 +206,10 @@ SHOWN_BY = {
     "table.exec.simplify-operator-name-enabled": (HERE, "test_operators_are_named_by_kind_and_number"),
     "table.exec.sink.not-null-enforcer": (HERE, "test_null_in_a_not_null_column_is_an_error_or_dropped"),
     "table.exec.sink.type-length-enforcer": (HERE, "test_texts_are_cut_and_padded"),
+    "table.exec.sink.require-on-conflict": (
+        "tests/table/test_on_conflict.py",
+        "test_the_last_row_of_a_key_is_kept_with_and_without_the_clause",
+    ),
     "table.exec.sink.upsert-materialize": (
         "tests/table/test_upsert_sinks.py",
         "test_the_materializer_can_be_forced_and_a_wrong_value_is_named",
