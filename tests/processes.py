@@ -9,22 +9,20 @@ from pathlib import Path
 
 def children(process: int) -> list[int]:
     """Return the children of a process; none if it has ended."""
-    found: list[int] = []
-    with suppress(OSError):
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            with suppress(OSError):  # Threads end while one looks.
-                found += [int(child) for child in (thread / "children").read_text().split()]
-    return found
+    return [int(child) for text in _of_threads(process, "children") for child in text.split()]
 
 
 def thread_names(process: int) -> list[str]:
     """Return the names of a process's threads, of at most 15 bytes each; none if it has ended."""
-    found: list[str] = []
+    return [text.rstrip("\n") for text in _of_threads(process, "comm")]
+
+
+def _of_threads(process: int, file: str) -> Iterator[str]:
+    """Yield what a file says of each thread of a process."""
     with suppress(OSError):
         for thread in Path(f"/proc/{process}/task").iterdir():
-            with suppress(OSError):
-                found.append((thread / "comm").read_text().rstrip("\n"))
-    return found
+            with suppress(OSError):  # Threads end while one looks.
+                yield (thread / file).read_text()
 
 
 def processes_below(process: int) -> Iterator[int]:

@@ -115,7 +115,7 @@ def test_a_wrong_declaration_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A filter that forwarded what it is asked for would keep rows that have gone."""
     sql = ALL["groups that leave"]
     right = folded_of(emitted(sql, "changes", ChangelogMode.upsert()))
-    monkeypatch.setitem(update_before.UPDATES, rel.Filter, lambda node: Updates.FORWARDED)
+    monkeypatch.setitem(update_before.UPDATES, rel.Filter, lambda *_: Updates.FORWARDED)
     assert folded_of(emitted(sql, "changes", ChangelogMode.upsert())) != right
 
 
@@ -152,7 +152,7 @@ IN_FLINK = {
 """Queries, and the kinds of rows that Flink 2.3 sends a sink that does not ask for the row before an update."""
 
 OTHERWISE = {f"SELECT t.k, g.c FROM t JOIN {GROUPS} AS g ON t.k = g.k": ("I,UA", "I,UB,UA,D")}
-"""What a join with a unique key on each side sends in Flink, and here, where it keeps rows and not keys."""
+"""What a join sends in Flink, if the join key contains a unique key of the updated input, and what it sends here."""
 
 
 def explained(query: str, connector: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from firesteel.columns.batch import Kind
 from firesteel.table.planner.rel import rel
@@ -17,7 +17,7 @@ _SHORT = {0: "I", 1: "UB", 2: "UA", 3: "D"}
 def explain_text(
     pairs: Sequence[tuple[Rel, Rel]],
     sinks: Sequence[str],
-    kinds: Callable[[Rel], frozenset[Kind]] | None,
+    kinds: Mapping[Rel, frozenset[Kind]] | None,
     advice: PlanAdvice | None,
 ) -> str:
     """Return the text of EXPLAIN.
@@ -25,7 +25,7 @@ def explain_text(
     Args:
         pairs: Each query as resolved, and as optimized.
         sinks: The text of each query's sink; empty for queries.
-        kinds: Node -> the kinds of rows that it emits, if the physical plan is to show them.
+        kinds: The kinds of rows that each node emits, if the physical plan is to show them.
         advice: Gives advice about the physical plan, if it is asked for.
     """
     sections = [
@@ -88,7 +88,7 @@ def _tree(
     node: Rel,
     depth: int,
     lines: list[str],
-    kinds: Callable[[Rel], frozenset[Kind]] | None,
+    kinds: Mapping[Rel, frozenset[Kind]] | None,
     reused: _Reused | None,
     advice: PlanAdvice | None,
 ) -> None:
@@ -99,7 +99,7 @@ def _tree(
         return
     text = describe(node) if advice is None else advice.marked(node, describe(node))
     if kinds is not None:
-        mode = ",".join(_SHORT[int(kind)] for kind in sorted(kinds(node)))
+        mode = ",".join(_SHORT[int(kind)] for kind in sorted(kinds[node]))
         text = f"{text[:-1]}, changelogMode=[{mode}])" if text.endswith(")") else f"{text}(changelogMode=[{mode}])"
     lines.append(indent + text + mark)
     for child in _inputs(node):

@@ -19,7 +19,16 @@ from firesteel.table.planner.rel.changelog import deduplicates, sorts_all, updat
 from firesteel.table.planner.rel.description import describe
 from firesteel.table.planner.rel.node_tables import for_each_node
 
-__all__ = ["ALL", "INSERT_ONLY", "check_row_kinds", "kinds_of", "normalizes", "unsupported_changes"]
+__all__ = [
+    "ALL",
+    "INSERT_ONLY",
+    "Kinds",
+    "check_row_kinds",
+    "kinds_of",
+    "kinds_of_all",
+    "normalizes",
+    "unsupported_changes",
+]
 
 Kinds = frozenset[Kind]
 T = TypeVar("T")
@@ -158,6 +167,14 @@ ROW_KINDS: dict[type, RowKinds] = for_each_node(
 def kinds_of(node: rel.Rel, is_streaming: bool) -> Kinds:
     """Return the kinds of rows that a node emits; in BATCH mode every result is final."""
     return _kinds(node, {}) if is_streaming else INSERT_ONLY
+
+
+def kinds_of_all(nodes: Iterable[rel.Rel]) -> dict[rel.Rel, Kinds]:
+    """Return the kinds of rows that nodes of plans in STREAMING mode, and all nodes below them, emit."""
+    known: dict[rel.Rel, Kinds] = {}
+    for node in nodes:
+        _kinds(node, known)
+    return known
 
 
 def _kinds(node: rel.Rel, known: dict[rel.Rel, Kinds]) -> Kinds:

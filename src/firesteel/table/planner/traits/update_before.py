@@ -1,15 +1,14 @@
 """Which nodes emit no `-U`, the row before an update (Flink: `UpdateKind` in `FlinkChangelogModeInferenceProgram`).
 
-A node that makes updates itself, such as an aggregate, need not say which row it replaces if nothing that reads it
-asks: not a sink that replaces rows by key, nor a temporal join for its versions. Unlike in Flink, other joins always
-ask.
+An aggregate, or another node that makes updates itself, leaves out `-U` if no consumer needs it. Sinks that replace
+rows by key do not need it, and a temporal join does not need that of its versions. Unlike in Flink, other joins do.
 
 Why: `docs/decisions/0066-updates-without-the-row-before.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from firesteel.columns.batch import Kind
@@ -18,7 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import sorts_all
 from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.traversal import inputs_first
-from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of, normalizes
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, Kinds, kinds_of_all, normalizes
 
 
 class Updates(Enum):
@@ -29,68 +28,74 @@ class Updates(Enum):
     KEPT = "it needs and emits -U"
 
 
-def without_update_before(queries: Iterable[tuple[rel.Rel, bool]]) -> frozenset[rel.Rel]:
+def without_update_before(queries: Sequence[tuple[rel.Rel, bool]]) -> frozenset[rel.Rel]:
     """Return the nodes of the plans of a job in STREAMING mode that emit updates, but no `-U`.
 
     Args:
         queries: Each plan, and whether what reads it needs `-U`.
     """
-    known = dict.fromkeys(plan for plan, _ in queries)
-    nodes = inputs_first(known)
+    nodes = inputs_first(plan for plan, _ in queries)
+    kinds = kinds_of_all(nodes)
+    updates = {node: UPDATES[type(node)](node, [kinds[child] for child in node.inputs]) for node in nodes}
     needed = {plan for plan, is_needed in queries if is_needed}
     for node in reversed(nodes):
-        if node in needed or UPDATES[type(node)](node) is not Updates.FORWARDED:
+        if node in needed or updates[node] is not Updates.FORWARDED:
             needed.update(_asked(node))
     found: set[rel.Rel] = set()
+
+    def leaves_out(node: rel.Rel) -> bool:
+        if updates[node] is Updates.FORWARDED:
+            return all(child in found or Kind.UPDATE_BEFORE not in kinds[child] for child in _asked(node))
+        return updates[node] is Updates.OWN
+
     for node in nodes:
-        if node not in needed and Kind.UPDATE_BEFORE in kinds_of(node, True) and _leaves_out(node, found):
+        if node not in needed and Kind.UPDATE_BEFORE in kinds[node] and leaves_out(node):
             found.add(node)
     return frozenset(found)
 
 
-def _leaves_out(node: rel.Rel, found: set[rel.Rel]) -> bool:
-    updates = UPDATES[type(node)](node)
-    if updates is Updates.FORWARDED:
-        return all(child in found or Kind.UPDATE_BEFORE not in kinds_of(child, True) for child in _asked(node))
-    return updates is Updates.OWN
+def kinds_without(queries: Sequence[tuple[rel.Rel, bool]]) -> dict[rel.Rel, Kinds]:
+    """Return the kinds of rows that each node of such plans emits."""
+    left_out = without_update_before(queries)
+    kinds = kinds_of_all(plan for plan, _ in queries)
+    return {node: found - {Kind.UPDATE_BEFORE} if node in left_out else found for node, found in kinds.items()}
 
 
 def _asked(node: rel.Rel) -> tuple[rel.Rel, ...]:
-    """Return the inputs whose `-U` it may need: not the versions of a temporal join, each of which ends by the next."""
+    """Return the inputs whose `-U` a node may need; a temporal join drops that of a version."""
     return node.inputs[:1] if isinstance(node, rel.TemporalJoin) else node.inputs
 
 
-def _own(node: rel.Rel) -> Updates:
+def _own(node: rel.Rel, inputs: list[Kinds]) -> Updates:
     return Updates.OWN
 
 
-def _forwarded(node: rel.Rel) -> Updates:
+def _forwarded(node: rel.Rel, inputs: list[Kinds]) -> Updates:
     return Updates.FORWARDED
 
 
-def _kept(node: rel.Rel) -> Updates:
+def _kept(node: rel.Rel, inputs: list[Kinds]) -> Updates:
     return Updates.KEPT
 
 
-def _scan(node: rel.TableScan | rel.StreamScan) -> Updates:
+def _scan(node: rel.TableScan | rel.StreamScan, inputs: list[Kinds]) -> Updates:
     return Updates.OWN if normalizes(node) else Updates.KEPT
 
 
-def _correlate(node: rel.Correlate) -> Updates:
+def _correlate(node: rel.Correlate, inputs: list[Kinds]) -> Updates:
     return Updates.FORWARDED if node.condition is None else Updates.KEPT
 
 
-def _sort(node: rel.Sort) -> Updates:
+def _sort(node: rel.Sort, inputs: list[Kinds]) -> Updates:
     return Updates.OWN if sorts_all(node) else Updates.KEPT
 
 
-def _join(node: rel.Join) -> Updates:
-    # Of rows that only come, an outer join emits no updates, but deletes and inserts.
-    is_of_inserts = all(kinds_of(child, True) == INSERT_ONLY for child in node.inputs)
-    return Updates.OWN if is_of_inserts else Updates.KEPT
+def _join(node: rel.Join, inputs: list[Kinds]) -> Updates:
+    # If its inputs only insert, an outer join emits no updates, but deletes and inserts.
+    return Updates.OWN if inputs == [INSERT_ONLY, INSERT_ONLY] else Updates.KEPT
 
 
-UPDATES: dict[type, Callable[[object], Updates]] = for_each_node(
+UPDATES: dict[type, Callable[[object, list[Kinds]], Updates]] = for_each_node(
     "where its updates come from",
     [
         case(rel.TableScan, _scan),

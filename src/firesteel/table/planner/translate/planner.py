@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -31,22 +31,17 @@ from firesteel.table.planner.nesting import refused_if_too_deep
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.resolve.resolve_queries import QueryResolver, ResolveContext
 from firesteel.table.planner.resolve.scans import scan
 from firesteel.table.planner.resolve.select_hints import HintNames
 from firesteel.table.planner.rules.rules import optimize, optimize_all
 from firesteel.table.planner.traits.late_rows import decide_lateness
-from firesteel.table.planner.traits.row_kinds import kinds_of
-from firesteel.table.planner.traits.update_before import without_update_before
+from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
+from firesteel.table.planner.traits.update_before import kinds_without, without_update_before
 from firesteel.table.planner.traits.validate import validate
 from firesteel.table.planner.translate.operator_names import OperatorNames
-from firesteel.table.planner.translate.sinks import (
-    SinkEnd,
-    add_sink,
-    end_of,
-    upserts_need_before,
-    with_lengths,
-)
+from firesteel.table.planner.translate.sinks import SinkEnd, add_sink, end_of, upserts_need_before, with_lengths
 from firesteel.table.planner.translate.translate import Translator
 from firesteel.table.syntax.queries import Query
 from firesteel.table.table_config import TableConfig
@@ -213,16 +208,13 @@ class Planner:
             text += f"\n== Physical Execution Plan ==\n{plan}\n"
         return text
 
-    def _kinds_of_nodes(self, plans: Sequence[Rel], sinks: Sequence[Insert]) -> Callable[[Rel], frozenset[Kind]]:
-        """Return a function of a node of a job's plans to the kinds of rows that it emits."""
-        queries = [(end.node, end.needs_before) for end in self._ends(plans, sinks)] if sinks else []
-        without_before = self._without_before(queries or [(plan, True) for plan in plans])
-
-        def kinds(node: Rel) -> frozenset[Kind]:
-            found = kinds_of(node, self._is_streaming)
-            return found - {Kind.UPDATE_BEFORE} if node in without_before else found
-
-        return kinds
+    def _kinds_of_nodes(self, plans: Sequence[Rel], sinks: Sequence[Insert]) -> dict[Rel, frozenset[Kind]]:
+        """Return the kinds of rows that each node of a job's plans emits."""
+        if not self._is_streaming:
+            return dict.fromkeys(inputs_first(plans), INSERT_ONLY)
+        if not sinks:
+            return kinds_without([(plan, True) for plan in plans])
+        return kinds_without([(end.node, end.needs_before) for end in self._ends(plans, sinks)])
 
     def _advises_nothing(self) -> bool:
         return not self._is_streaming or self._config.get_configuration().get(TABLE_MINI_BATCH_ENABLED)
@@ -262,9 +254,6 @@ class Planner:
             validate(plans, self._is_streaming)
             return plans
 
-    def _without_before(self, queries: Sequence[tuple[Rel, bool]]) -> frozenset[Rel]:
-        return without_update_before(queries) if self._is_streaming else frozenset()
-
     def _translator(self, queries: Sequence[tuple[Rel, bool]], late: frozenset[Rel] | None) -> Translator:
         """Return the translator of the plans of a job.
 
@@ -281,7 +270,7 @@ class Planner:
             self._config.get_local_timezone(), time.time_ns() // 1000, pandas_rows=min(filter(None, rows), default=0)
         )
         names = OperatorNames(self._operator_numbers, self._config.get_configuration().get(TABLE_SHORT_NAMES))
-        without_before = self._without_before(queries)
+        without_before = without_update_before(queries) if self._is_streaming else frozenset[Rel]()
         return Translator(self._environment, self._is_streaming, settings, self._config, names, late, without_before)
 
 

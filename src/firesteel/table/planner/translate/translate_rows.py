@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelFactory
@@ -169,7 +168,7 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
             stream = translator.operator(node, first, stream, description=f"Local{describe(node)}")
         factory = LimitFactory(order, node.offset, node.fetch)
     elif sorts_all(node):
-        factory = replace(_first_rows(node), emits_before=translator.emits_before(node))
+        factory = _first_rows(translator, node)
     elif follows_arrival(node):
         return stream
     else:
@@ -177,11 +176,21 @@ def sort(translator: Translator, node: rel.Sort) -> Batches:
     return translator.operator(node, factory, stream, ())
 
 
-def _first_rows(node: rel.Sort) -> RankFactory:
+def _first_rows(translator: Translator, node: rel.Sort) -> RankFactory:
     assert node.fetch is not None
     start, end = node.offset + 1, node.offset + node.fetch
     strategy = rank_strategy(node.input, (), node.collations, is_streaming=True)
-    return RankFactory("ROW_NUMBER", (), collation_of(node.collations), start, end, False, types_of(node), strategy)
+    return RankFactory(
+        "ROW_NUMBER",
+        (),
+        collation_of(node.collations),
+        start,
+        end,
+        False,
+        types_of(node),
+        strategy,
+        emits_before=translator.emits_before(node),
+    )
 
 
 def match(translator: Translator, node: rel.Match) -> Batches:
