@@ -18,7 +18,10 @@ _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 steady_ns: TimeSource = partial(time.clock_gettime_ns, _STEADY)
-"""Returns elapsed time; a call of it takes as long as a few look-ups in a dictionary."""
+"""Returns elapsed time."""
+
+running_ns: TimeSource = time.monotonic_ns
+"""Returns the time in which the machine was running; a call takes half as long as one of `steady_ns`."""
 
 
 class SteadyClock:
@@ -45,7 +48,11 @@ class SteadyClock:
 
     def now_ms(self) -> int:
         """Return the time in ms since the epoch."""
-        return (self.offset_ns + self._steady_ns()) // 1_000_000
+        return self.now_ns() // 1_000_000
+
+    def now_ns(self) -> int:
+        """Return the time in ns since the epoch."""
+        return self.offset_ns + self._steady_ns()
 
     def set(self, now_ms: int) -> None:
         """Continue from a time in ms since the epoch."""
@@ -57,15 +64,15 @@ _time_ns: TimeSource | None = None
 
 
 _ALWAYS = -1
-"""An elapsed time that is always over."""
+"""A time that is always over."""
 
 
 class Millisecond:
     """The current processing time, as long as it lasts: states with a time to live ask for it on each access.
 
     Attributes:
-        ms: The time in ms; valid as long as `steady_ns()` is below `until_ns`, else `tick` sets it.
-        until_ns: The elapsed time at which `ms` is over.
+        ms: The time in ms; valid as long as `running_ns()` is below `until_ns`, else `tick` sets it.
+        until_ns: The running time at which `ms` is over.
     """
 
     __slots__ = ("ms", "until_ns")
@@ -75,9 +82,9 @@ class Millisecond:
 
     def tick(self) -> None:
         """Read the clock."""
-        self.ms = _of_process.now_ms() if _time_ns is None else _time_ns() // 1_000_000
+        self.ms, over_ns = divmod(_of_process.now_ns() if _time_ns is None else _time_ns(), 1_000_000)
         # A time source of a test may go as it likes.
-        self.until_ns = _ALWAYS if _time_ns is not None else (self.ms + 1) * 1_000_000 - _of_process.offset_ns
+        self.until_ns = running_ns() + 1_000_000 - over_ns if _time_ns is None else _ALWAYS
 
 
 MILLISECOND = Millisecond()
@@ -86,7 +93,7 @@ MILLISECOND = Millisecond()
 
 def now_ms() -> int:
     """Return the current processing time in ms."""
-    if steady_ns() >= MILLISECOND.until_ns:
+    if running_ns() >= MILLISECOND.until_ns:
         MILLISECOND.tick()
     return MILLISECOND.ms
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from firesteel.functions.state_ttl import StateTtlConfig
-from firesteel.operators.chain.clock import MILLISECOND, now_ms, steady_ns
+from firesteel.operators.chain.clock import MILLISECOND, now_ms, running_ns
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
@@ -171,7 +171,7 @@ class Life:
 
     def found(self, table: StateTable, entry: object, stamped: Stamped) -> Stored:
         """Do what `read` does with an entry that is there."""
-        if steady_ns() >= MILLISECOND.until_ns:
+        if running_ns() >= MILLISECOND.until_ns:
             MILLISECOND.tick()
         now = MILLISECOND.ms
         if stamped[1] + self.ttl_ms <= now:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from firesteel.common.keys.canonical_keys import key_of
 from firesteel.common.values.ownership import IMMUTABLE, own
 from firesteel.functions.state import StateDescriptor
-from firesteel.operators.chain.clock import MILLISECOND, now_ms, steady_ns
+from firesteel.operators.chain.clock import MILLISECOND, now_ms, running_ns
 from firesteel.operators.state.entries import Stored
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.map_table import MapTable
@@ -47,27 +47,28 @@ def _life(
 class TtlValueState(KeyedValueState):
     """One value per key with a time to live."""
 
-    __slots__ = ("_life",)
+    __slots__ = ("_cleans", "_life")
 
     def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._life = _life(self._table, backend, descriptor, unexpired_value)
+        self._cleans = self._life.cleans
 
     def value(self) -> Stored:
         """Return the value of the current key, or None."""
-        backend, life = self._backend, self._life
+        if self._cleans:
+            self._life.access()
+        backend = self._backend
         entry = backend.current_entry if self._namespaced else backend.current_key
-        if life.cleans:
-            life.access()
         stamped = self._table.data.get(entry)
         if stamped is None:
             return None
-        value = life.found(self._table, entry, stamped)
+        value = self._life.found(self._table, entry, stamped)
         return value if value.__class__ in IMMUTABLE else self._show(value)
 
     def update(self, value: object) -> None:
         """Set the value of the current key and its timestamp; None clears it."""
-        if self._life.cleans:
+        if self._cleans:
             self._life.access()
         if value is None:
             self.clear()
@@ -78,7 +79,7 @@ class TtlValueState(KeyedValueState):
             value = own(value)
         backend = self._backend
         entry = backend.current_entry if self._namespaced else backend.current_key
-        if steady_ns() >= MILLISECOND.until_ns:
+        if running_ns() >= MILLISECOND.until_ns:
             MILLISECOND.tick()
         table = self._table
         # `put` written out, as in `KeyedValueState`.
