@@ -8,7 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from firesteel.cli.arguments import cluster_configuration, option_flags
+from firesteel import cli
+from firesteel.cli.arguments import cluster_configuration, option_flags, warn_of_unread
+from firesteel.cli.history import historyserver
+from firesteel.common.options.option_readers import Reader
 
 pytestmark = pytest.mark.slow
 
@@ -67,3 +70,35 @@ def test_lines_of_a_file_that_cannot_have_their_effect_are_refused(
     with pytest.raises(click.UsageError) as caught:
         cluster_configuration(path, {})
     assert f"{path}, line 2: {message}" in str(caught.value)
+
+
+OF_JOBS, OF_CLUSTERS = "pipeline.name", "taskmanager.slot.timeout"
+
+
+@pytest.mark.parametrize(
+    ("settings", "readers", "unread"),
+    [
+        ({}, [Reader.CLUSTER], OF_JOBS),
+        ({}, [Reader.JOB], None),
+        ({"execution.target": "local"}, [Reader.JOB, Reader.GATEWAY], None),
+        ({"execution.target": "remote"}, [Reader.JOB], OF_CLUSTERS),
+    ],
+)
+def test_flags_that_nobody_reads_are_named(
+    settings: dict[str, str], readers: list[Reader], unread: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of_unread({OF_JOBS: "job", OF_CLUSTERS: "1 min"}, settings, *readers)
+    said = capsys.readouterr().err
+    assert said.startswith(f"Warning: -D: {unread} has no effect here: it is read by ") if unread else said == ""
+
+
+def test_a_command_names_what_it_does_not_read() -> None:
+    said = CliRunner().invoke(historyserver, ["-D", "pipeline.name=job"]).stderr
+    assert "Warning: -D: pipeline.name has no effect here: it is read by jobs" in said
+
+
+def test_each_command_with_flags_names_what_nobody_reads() -> None:
+    modules = {path.stem: path.read_text() for path in Path(cli.__file__).parent.glob("*.py")}
+    with_flags = {name for name, text in modules.items() if "option_flags" in text} - {"arguments", "program_options"}
+    assert {"jobmanager", "sql", "sql_gateway", "history"} <= with_flags
+    assert {name for name in (*with_flags, "run") if "warn_of_unread(" not in modules[name]} == set()

@@ -64,6 +64,8 @@ async def test_status_says_how_often_and_why_a_job_has_restarted(rest: Rest) -> 
     text = (await run(rest, "status", job.job_id)).stdout
     assert "Restarts: 1; the last failure: operator 'Map' (subtask 1/2) failed: ValueError: bad" in text
     assert (await run_json(rest, "status", job.job_id))["restarts"] == 1
+    config = await rest.get(f"/jobs/{job.job_id}/config")
+    assert config["execution-config"]["restart-strategy"].startswith("Restart with fixed delay (PT1S).")
 
 
 async def test_what_a_job_has_printed_is_shown(rest: Rest) -> None:

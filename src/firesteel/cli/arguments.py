@@ -19,6 +19,7 @@ from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGE
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_option
+from firesteel.common.options.option_readers import Reader, note_of_unread
 from firesteel.common.options.python_dependencies import dependency_entries
 from firesteel.common.options.python_options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.common.options.rest_options import REST_ADDRESS
@@ -63,6 +64,20 @@ option_flags = click.option(
     metavar="KEY=VALUE",
     help="Set a Flink or spark.* option.",
 )
+
+
+def warn_of_unread(options: dict[str, str], settings: dict[str, str], *readers: Reader) -> None:
+    """Warn of options given with `-D` that nobody reads who is there.
+
+    Args:
+        options: Those of `-D`.
+        settings: With them all options of the command: jobs run in its process, or on a cluster that runs already.
+        readers: The command, and who it starts.
+    """
+    if Reader.JOB in readers and settings.get(EXECUTION_TARGET.key) != "remote":
+        readers += (Reader.CLUSTER,)
+    if (note := note_of_unread(options, *readers)) is not None:
+        click.echo(f"Warning: -D: {note}", err=True)
 
 
 def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[str, str]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
+from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, warn_of_unread
 from firesteel.cli.command_group import FileText
 from firesteel.common.options.history_options import HISTORY_DIRS
+from firesteel.common.options.option_readers import Reader
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
@@ -25,6 +26,7 @@ def historyserver(config: Path | None, options: dict[str, str], directories: tup
     the REST API at historyserver.web.address [127.0.0.1] and historyserver.web.port [8082]; stop it with Ctrl-C.
     """
     settings = cluster_configuration(config, options)
+    warn_of_unread(options, settings, Reader.HISTORY_SERVER)
     if directories:
         settings[HISTORY_DIRS.key] = ",".join(directories)
     if HISTORY_DIRS.key not in settings:

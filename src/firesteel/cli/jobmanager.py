@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
+from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, warn_of_unread
 from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.cli.command_group import CommandGroup
 from firesteel.cli.servers import Servers, shown, with_messages
@@ -17,6 +17,7 @@ from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import note_without_counterpart
+from firesteel.common.options.option_readers import Reader
 from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_PORT
 from firesteel.errors import FiresteelError
 
@@ -45,6 +46,7 @@ def start(
     """Start a JobManager in the foreground; stop it with Ctrl-C."""
     flags = {REST_BIND_ADDRESS.key: host, REST_PORT.key: None if port is None else str(port)}
     settings = cluster_configuration(config, options) | {key: value for key, value in flags.items() if value}
+    warn_of_unread(options, settings, Reader.CLUSTER)
     if daemon:
         SERVERS.start(settings, output)
         return

@@ -14,9 +14,11 @@ from firesteel.cli.arguments import (
     program_and_arguments,
     restore_options,
     target_options,
+    warn_of_unread,
 )
 from firesteel.cli.command_group import FileText
 from firesteel.cli.program_options import ProgramOptions, program_options
+from firesteel.common.options.option_readers import Reader
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -95,6 +97,7 @@ def run(
         settings = cluster_configuration(None, given.options) | given.flags
         settings |= restore_options(savepoint, leaves_state, claim_mode)
         settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
+        warn_of_unread(given.options, settings, Reader.JOB)
         run_program(program, arguments, settings, given.pyflink, None if quiet else output)
 
 

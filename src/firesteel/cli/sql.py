@@ -6,8 +6,15 @@ from pathlib import Path
 
 import click
 
-from firesteel.cli.arguments import cluster_configuration, option_flags, reported_errors, target_options
+from firesteel.cli.arguments import (
+    cluster_configuration,
+    option_flags,
+    reported_errors,
+    target_options,
+    warn_of_unread,
+)
 from firesteel.common.options.execution_options import RUNTIME_MODE
+from firesteel.common.options.option_readers import Reader
 from firesteel.common.options.table_options import SQL_CLIENT_RESULT_MODE
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -48,6 +55,7 @@ def sql(
     if file is not None and statements is not None:
         raise click.UsageError("use either --file (-f) or --execute (-e), not both")
     settings = cluster_configuration(None, options) | target_options(None, address, False)
+    warn_of_unread(options, settings, Reader.JOB, Reader.GATEWAY)
     if mode is not None:
         settings[RUNTIME_MODE.key] = mode.upper()
     if result_mode is not None:

@@ -10,10 +10,17 @@ from typing import Any
 
 import click
 
-from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, target_options
+from firesteel.cli.arguments import (
+    cluster_configuration,
+    config_option,
+    option_flags,
+    target_options,
+    warn_of_unread,
+)
 from firesteel.cli.cluster import output_option
 from firesteel.cli.command_group import CommandGroup
 from firesteel.cli.servers import Servers, with_messages
+from firesteel.common.options.option_readers import Reader
 
 _STOP_LIMIT_S = 300
 
@@ -75,6 +82,7 @@ def _settings(
 ) -> dict[str, str]:
     flags = {f"{_REST}bind-address": host, f"{_REST}port": None if port is None else str(port)}
     settings = cluster_configuration(config, options) | target_options(None, address, False)
+    warn_of_unread(options, settings, Reader.JOB, Reader.GATEWAY)
     return settings | {key: value for key, value in flags.items() if value}
 
 

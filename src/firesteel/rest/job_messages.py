@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM, MAX_PARALLELISM, OBJECT_REUSE
-from firesteel.common.options.restart_options import RESTART_TYPE
 from firesteel.common.options.sensitive_values import masked
 from firesteel.rest.rest_errors import RestError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.scheduler.restart_strategy import describe_restart_strategy
 
 Body = dict[str, Any]
 
@@ -321,7 +321,7 @@ def job_config(job: ArchivedExecutionGraph) -> Body:
         "jid": job.details.job_id,
         "name": job.details.name,
         "execution-config": {
-            "restart-strategy": RESTART_TYPE.of(options) or "none",
+            "restart-strategy": describe_restart_strategy(options),
             "job-parallelism": DEFAULT_PARALLELISM.of(options) or 1,
             "object-reuse-mode": OBJECT_REUSE.of(options),
             "user-config": masked(options),

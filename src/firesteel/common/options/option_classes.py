@@ -15,7 +15,7 @@ from firesteel.common.options.declared import effective_options
 from firesteel.common.options.deprecated_keys import deprecated_keys
 from firesteel.common.options.file_options import is_read
 from firesteel.common.options.metric_options import is_read as is_of_reporter
-from firesteel.common.options.option_rule import OptionRule
+from firesteel.common.options.option_rule import OptionRule, closest
 from firesteel.common.options.options_without_counterpart import WITHOUT_COUNTERPART
 from firesteel.common.options.refused_options import REFUSED
 from firesteel.common.options.spark_counterparts import becomes_sparks
@@ -49,11 +49,7 @@ def class_of(key: str) -> OptionClass | None:
 
 def rule_of(key: str) -> OptionRule | None:
     """Return the rule about an option that is not read: the one whose pattern fits its current key most closely."""
-    current = deprecated_keys().get(key, key)
-    rules = _rules()
-    parts = current.split(".")
-    beginnings = [".".join([*parts[:count], "*"]) for count in range(len(parts) - 1, 0, -1)]
-    return next((rules[pattern] for pattern in (current, *beginnings) if pattern in rules), None)
+    return closest(_rules(), deprecated_keys().get(key, key))
 
 
 @cache
