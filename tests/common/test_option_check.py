@@ -155,3 +155,13 @@ def test_an_unknown_option_in_a_session_causes_a_warning(caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records] == [
         "SET: there is no option 'state.backend.async'; did you mean 'state.backend'?"
     ]
+
+
+def test_an_option_of_a_cluster_that_runs_causes_a_warning_in_a_session(caplog: pytest.LogCaptureFixture) -> None:
+    for options in ({}, {"execution.target": "remote", "rest.address": "host:8081"}):
+        session = SessionContext(options)
+        for key, value in (("taskmanager.slot.timeout", "1 min"), ("pipeline.name", "job")):
+            session.execute(SetOption(key, value))
+    assert [record.getMessage() for record in caplog.records] == [
+        "SET: taskmanager.slot.timeout has no effect here: it is read by a cluster when it starts"
+    ]

@@ -20,6 +20,7 @@ from firesteel.common.options.execution_options import EXECUTION_TARGET, RUNTIME
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import Option
 from firesteel.common.options.option_check import check_option
+from firesteel.common.options.option_readers import Reader, note_of_unread
 from firesteel.common.options.pipeline_options import PIPELINE_NAME
 from firesteel.common.options.rest_options import REST_ADDRESS
 from firesteel.common.options.sensitive_values import masked
@@ -198,8 +199,10 @@ class SessionContext:
             return _texts(["key", "value"], [Row(key, options[key]) for key in shown])
         else:
             self.set_option(statement.key, statement.value)
-            if (doubt := doubt_about(statement.key)) is not None:
-                _logger.warning("SET: %s", doubt)
+            readers = [Reader.JOB, Reader.GATEWAY, *([] if self._is_remote else [Reader.CLUSTER])]
+            for note in (doubt_about(statement.key), note_of_unread([statement.key], *readers)):
+                if note is not None:
+                    _logger.warning("SET: %s", note)
         return ok()
 
     def _job_row(self, job_id: str) -> Row:
