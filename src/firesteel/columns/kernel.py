@@ -13,6 +13,7 @@ from firesteel.common.idle_timer import InputTime
 
 if TYPE_CHECKING:
     from firesteel.columns.runs.run_store import Spill
+    from firesteel.columns.state_layout import Layout
     from firesteel.common.encoding.entry_columns import ColumnSource
     from firesteel.common.snapshots import Snapshot
 
@@ -204,6 +205,9 @@ class TimedKernel(Kernel):
 
 class KernelFactory(Protocol):
     """Picklable plan of a kernel. It is shipped with the job and creates the kernel in the subtask."""
+
+    def state_layout(self) -> Layout:
+        """Return what the keyed state of the kernel consists of; a job goes on from state of the same layout only."""
 
     def make(self) -> Kernel:
         """Create the kernel."""

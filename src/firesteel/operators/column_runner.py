@@ -12,10 +12,13 @@ from firesteel.operators.async_calls import AsyncCalls
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.chain.operator_errors import ChangedQueryError
 from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.keyed import store_of
+from firesteel.operators.state.descriptions import OF_LAYOUT
 from firesteel.operators.state.entries import Delta
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.state_table import StateTable
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
@@ -47,10 +50,20 @@ class ColumnRunner(Operator):
         self._async_calls = AsyncCalls(task.configuration)
         self.backend = KeyedStateBackend(None, task.max_parallelism, store_of(task))
         self.backend.key_group = _first
+        self._layout = factory.state_layout()
+        if self._layout:
+            self.backend.describe(OF_LAYOUT, {"kind": "layout", "value": self._layout})
         self._is_opened = False
 
     def open(self) -> None:
-        """Open the kernel with the restored state."""
+        """Open the kernel with the restored state.
+
+        Raises:
+            ChangedQueryError: the state has another layout.
+        """
+        restored = self.backend.restored.pop(OF_LAYOUT, None)
+        if restored is not None and restored["value"] != self._layout:
+            raise ChangedQueryError(self.name, restored["value"], self._layout)
         self._is_opened = True
         task = self.task
         metrics = TaskMetricGroup(task.metrics, (self.name,))
@@ -58,7 +71,7 @@ class ColumnRunner(Operator):
             KernelContext(
                 not task.is_batch,
                 task.max_parallelism,
-                self.backend.table,
+                self._table,
                 self._emit,
                 super().process_watermark,
                 now_ms,
@@ -75,6 +88,11 @@ class ColumnRunner(Operator):
                 lambda name: metrics.counter(name).inc,
             )
         )
+
+    def _table(self, name: str) -> StateTable:
+        # Without a layout nothing would refuse the state of another query.
+        assert self._layout or self.task.is_batch, f"{self.name} declares no state, but keeps {name!r}"
+        return self.backend.table(name)
 
     def close(self) -> None:
         """Close the kernel and the event loop of its asynchronous functions."""

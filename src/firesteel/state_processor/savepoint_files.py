@@ -11,7 +11,7 @@ from typing import Any
 from firesteel.common.encoding import state_of
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
-from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, Description
+from firesteel.operators.state.descriptions import DESCRIBED, OF_OPERATOR, Description
 from firesteel.operators.state.entries import Delta, Entry, Stored
 from firesteel.operators.state.keyed_state_backend import BROADCAST, OF_MAPS, WITH_TTL
 from firesteel.operators.state.list_part import ListPart, MissingPartError, continued
@@ -165,7 +165,7 @@ class SavepointFiles:
 
     def described(self, operator_id: str) -> set[str]:
         """Return the names of the states described in the files read so far, including states without entries."""
-        return {TableName(text).state for text in self._descriptions.get(operator_id, {}) if text != OF_KEYS}
+        return {TableName(text).state for text in self._descriptions.get(operator_id, {}) if text not in OF_OPERATOR}
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of a subtask's table with their values, in arbitrary order."""

@@ -33,6 +33,7 @@ from firesteel.columns.rows import (
     batch_of,
     is_retraction,
 )
+from firesteel.columns.state_layout import Layout, groups_layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class GroupAggregateFactory:
     state_ttl_ms: int | None = None
     skips_retractions: bool = False
     emits_before: bool = True
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return groups_layout(self.keys, self.calls, self.input_types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -11,6 +11,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.kernel import Kernel
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.row_ranks import ranked, ranks
+from firesteel.columns.state_layout import STATELESS, Layout
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.rank import RankFactory
@@ -25,6 +26,10 @@ class LocalRanksFactory:
 
     plan: RankFactory
 
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
+
     def make(self) -> Kernel:
         """Return the kernel."""
         return LocalRanks(self.plan)
@@ -35,6 +40,10 @@ class BoundedRanksFactory:
     """Plan of the phase after the exchange."""
 
     plan: RankFactory
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

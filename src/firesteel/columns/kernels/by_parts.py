@@ -16,6 +16,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import Kernel, KernelContext, KernelFactory, StateTable
 from firesteel.columns.kernels.spilled_rows import BoundedInputs
+from firesteel.columns.state_layout import STATELESS, Layout
 
 if TYPE_CHECKING:
     from firesteel.common.encoding.entry_columns import ColumnSource
@@ -37,6 +38,10 @@ class ByPartsFactory:
 
     factory: KernelFactory
     keys: tuple[tuple[int, ...], ...]
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -13,6 +13,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext, PlannedKernel
 from firesteel.columns.rex import Call, InputRef, Rex, input_columns
+from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.common.idle_timer import IdleTimer
 from firesteel.common.options.pipeline_options import AUTO_WATERMARK_INTERVAL
 
@@ -32,6 +33,10 @@ class CalcFactory:
     condition: Rex | None
     expressions: tuple[Rex, ...] | None
     settings: QuerySettings
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -117,6 +122,10 @@ class WatermarkFactory:
     settings: QuerySettings
     idle_timeout_ms: int = 0
     marks_late: bool = True
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -235,6 +244,10 @@ class ExpandFactory:
     columns: tuple[int, ...]
     sets: tuple[frozenset[int], ...]
     ids: tuple[int, ...]
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

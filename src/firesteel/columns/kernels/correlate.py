@@ -18,6 +18,7 @@ from firesteel.columns.kernels.segments import ranges, starts_of_segments
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Rex, UserFunction
 from firesteel.columns.rows import Row, batch_of
+from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.common.values.bounded_results import all_of
 
@@ -42,6 +43,10 @@ class CorrelateFactory:
     result_types: tuple[DataType, ...]
     condition: Rex | None
     settings: QuerySettings
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

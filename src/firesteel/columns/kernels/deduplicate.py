@@ -16,6 +16,7 @@ from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import batch_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -33,6 +34,10 @@ class DeduplicateFactory:
     time: int | None
     types: tuple[DataType, ...]
     emits_before: bool = True
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

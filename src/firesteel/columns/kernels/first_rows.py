@@ -18,6 +18,7 @@ from firesteel.columns.kernels.time_queue import TimedRows
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import US, millis_of
 from firesteel.columns.rows import batch_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -28,6 +29,10 @@ class FirstRowFactory:
     partition: tuple[int, ...]
     time: int
     types: tuple[DataType, ...]
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -17,6 +17,7 @@ from firesteel.columns.kernels.row_order import int64_values
 from firesteel.columns.kernels.timed_side import TimedSide
 from firesteel.columns.kernels.windows import US
 from firesteel.columns.rows import batch_of
+from firesteel.columns.state_layout import Layout
 
 _PAIRS = 1 << 17
 """Number of pairs that are looked at, and about that of those emitted, at once."""
@@ -33,6 +34,10 @@ class IntervalJoinFactory:
     low: int
     high: int
     is_rowtime: bool
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return self.join.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

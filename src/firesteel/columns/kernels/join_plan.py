@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.rex import Rex
+from firesteel.columns.state_layout import Layout, rows_layout
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
@@ -39,6 +40,10 @@ class JoinPlan:
     has_updates: bool = True
     state_ttl_ms: tuple[int | None, int | None] = (None, None)
     broadcast: int | None = None
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.left_types, self.right_types)
 
     @property
     def is_semi(self) -> bool:

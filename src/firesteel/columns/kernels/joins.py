@@ -11,6 +11,7 @@ from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.not_in import NotIn, NotInByKey
 from firesteel.columns.kernels.updating_joins import UpdatingJoin
 from firesteel.columns.kernels.updating_semi_joins import UpdatingSemiJoin, UpdatingSemiJoinByKey
+from firesteel.columns.state_layout import Layout
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class JoinFactory:
     """Creates the kernel of a join without time bounds."""
 
     join: JoinPlan
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return self.join.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

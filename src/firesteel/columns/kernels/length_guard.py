@@ -11,6 +11,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import MAX_LENGTH, BinaryType, CharType, DataType, VarBinaryType, VarCharType
 from firesteel.columns.kernel import Kernel, PlannedKernel
 from firesteel.columns.pylist import pylist
+from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.type_text import type_text
 from firesteel.common.options.table_options import TABLE_TYPE_LENGTH_ENFORCER
 
@@ -30,6 +31,10 @@ class LengthGuardFactory:
 
     columns: tuple[tuple[int, str, Sized], ...]
     fits: bool
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -18,6 +18,7 @@ from firesteel.columns.kernels.segments import ranges
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import batch_of
+from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class LookupJoinFactory:
     result_types: tuple[DataType, ...]
     condition: Rex | None
     settings: QuerySettings
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -21,6 +21,7 @@ from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rex import Call, Rex
 from firesteel.columns.rows import Row, RowOutput, batch_of, keys_of, rows_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class MatchFactory:
     output_types: tuple[DataType, ...]
     is_rowtime: bool
     settings: QuerySettings
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

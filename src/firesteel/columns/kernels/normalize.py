@@ -16,6 +16,7 @@ from firesteel.columns.kernels.live_rows import are_equal
 from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.segments import distinct, first_of_segments
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -30,6 +31,10 @@ class NormalizeFactory:
     keys: tuple[int, ...]
     types: tuple[DataType, ...]
     emits_before: bool = True
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -15,6 +15,7 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import Row
+from firesteel.columns.state_layout import Layout, groups_layout, rows_layout
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
@@ -53,6 +54,10 @@ class OverPlan:
     types: tuple[DataType, ...]
     output_types: tuple[DataType, ...]
     time: int | None
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return *rows_layout(self.types), *groups_layout(self.partition, self.calls, self.types)
 
 
 class OverCall:

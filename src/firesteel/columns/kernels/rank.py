@@ -19,6 +19,7 @@ from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.kernels.window_rank import WindowRank
 from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, RowOutput, are_retractions, batch_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
@@ -56,6 +57,10 @@ class RankFactory:
     window_end: int | None = None
     clock: WindowClock = UTC_CLOCK
     emits_before: bool = True
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -18,6 +18,7 @@ from firesteel.columns.kernels.key_numbers import KeyNumbers
 from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.segments import count_on, distinct
 from firesteel.columns.rows import DELETE, INSERT, batch_of, signs_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -28,6 +29,10 @@ class SetOperationFactory:
     kind: str
     all: bool
     types: tuple[DataType, ...]
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -10,6 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, PlannedKernel
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE
+from firesteel.columns.state_layout import STATELESS, Layout
 
 
 class UpdateBefore(Enum):
@@ -33,6 +34,10 @@ class SinkGuardFactory:
     not_null: tuple[tuple[int, str], ...]
     drops_nulls: bool
     before: UpdateBefore
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
 
     def make(self) -> Kernel:
         """Return the kernel."""

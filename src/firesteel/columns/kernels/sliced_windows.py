@@ -31,6 +31,7 @@ from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vectorized import mergeable_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
+from firesteel.columns.state_layout import STATELESS, Layout, groups_layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ class LocalWindowFactory:
 
     plan: SlicedWindowPlan
 
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
+
     def make(self) -> Kernel:
         """Return the kernel."""
         return LocalWindows(self.plan)
@@ -118,6 +123,10 @@ class SlicedWindowFactory:
     """Plan of the aggregation after the exchange."""
 
     plan: SlicedWindowPlan
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return groups_layout(self.plan.keys, self.plan.calls, self.plan.input_types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -12,6 +12,7 @@ from firesteel.columns.kernels.row_order import Order, sorted_places
 from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import batch_of
+from firesteel.columns.state_layout import STATELESS, Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 __all__ = ["LimitFactory", "SortFactory"]
@@ -31,6 +32,10 @@ class LimitFactory:
     offset: int = 0
     fetch: int | None = None
 
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
+
     def make(self) -> Kernel:
         """Return the kernel."""
         return BoundedSort(self.order, self.offset, self.fetch)
@@ -49,6 +54,10 @@ class SortFactory:
     order: Order
     types: tuple[DataType, ...]
     time: int
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

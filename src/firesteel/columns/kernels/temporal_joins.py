@@ -20,6 +20,7 @@ from firesteel.columns.kernels.waiting_rows import WaitingRows
 from firesteel.columns.kernels.windows import millis_of
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
 from firesteel.columns.runs.room import room_of
+from firesteel.columns.state_layout import Layout
 
 _WAITING, _VERSIONS = "waiting rows", "version rows"
 
@@ -35,6 +36,10 @@ class TemporalJoinFactory:
     join: JoinPlan
     left_time: int
     right_time: int
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return self.join.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -22,6 +22,7 @@ from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.vectorized import group_calls
+from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.values import arrow_type
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
 
@@ -50,6 +51,10 @@ class LocalGroupsFactory:
 
     plan: GroupAggregateFactory
 
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
+
     def make(self) -> Kernel:
         """Return the kernel."""
         return LocalGroups(self.plan)
@@ -60,6 +65,10 @@ class MergedGroupsFactory:
     """Plan of the phase after the exchange."""
 
     plan: GroupAggregateFactory
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return self.plan.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

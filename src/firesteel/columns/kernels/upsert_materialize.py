@@ -19,6 +19,7 @@ from firesteel.columns.kernels.listed_rows import Listed, ListedRows
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.segments import clamped_counts, first_of_segments, places_in_turn, starts_of_segments
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -35,6 +36,10 @@ class UpsertMaterializeFactory:
     keys: tuple[int, ...]
     upsert_key: tuple[int, ...] | None
     types: tuple[DataType, ...]
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -22,6 +22,7 @@ from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import is_retraction, keys_of, kinds_list
+from firesteel.columns.state_layout import Layout, groups_layout
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import IN_UTC, WindowClock, WindowSource
 
@@ -59,6 +60,10 @@ class WindowAggregateFactory:
     def is_rowtime(self) -> bool:
         """Return whether the windows are in event time."""
         return self.source.is_rowtime if self.window is None else self.window.is_rowtime
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return groups_layout(self.keys, self.calls, self.input_types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -14,6 +14,7 @@ from firesteel.columns.kernels.column_joins import CompleteJoin
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.state_layout import Layout
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 _AT_ONCE = 1 << 14
@@ -32,6 +33,10 @@ class WindowJoinFactory:
     join: JoinPlan
     ends: tuple[int, int]
     clock: WindowClock = UTC_CLOCK
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return self.join.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

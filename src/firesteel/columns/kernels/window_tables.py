@@ -11,6 +11,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel
 from firesteel.columns.kernels.sessions import SessionTable
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, window_columns
+from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 
@@ -26,6 +27,10 @@ class WindowTableFactory:
     window: WindowPlan
     types: tuple[DataType, ...]
     time_type: DataType
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return rows_layout(self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

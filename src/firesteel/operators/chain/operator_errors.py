@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 import reprlib
 import traceback
+from collections.abc import Sequence
 from operator import length_hint
 from types import CodeType
 from typing import Any, Protocol
@@ -100,6 +101,24 @@ class StateMigrationError(FiresteelError):
             f"{what} was restored as {restored}, but the program asks for {asked}; declare it as it was, or give it "
             "another name (a ROW and an Avro record may get and lose fields, and a time to live may be switched on and "
             "off)"
+        )
+
+
+class ChangedQueryError(StateMigrationError):
+    """The state of an operator of SQL was written by one that keeps something else.
+
+    Args:
+        operator: The name of the operator.
+        restored: The parts of its state when it was written, as a file has them.
+        asked: Its parts now.
+    """
+
+    def __init__(self, operator: str, restored: object, asked: Sequence[str]) -> None:
+        before = "; ".join(map(str, restored)) if isinstance(restored, tuple) else str(restored)
+        FiresteelError.__init__(
+            self,
+            f"the state of operator {operator!r} was restored as {before}, but the query keeps "
+            f"{'; '.join(asked)} now. A query that keeps something else starts without the state of its former self",
         )
 
 

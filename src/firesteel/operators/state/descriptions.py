@@ -53,6 +53,12 @@ NEXT_SUBTASK = "\0next"
 OF_KEYS = "\0key"
 """The key of the description of an operator's keys."""
 
+OF_LAYOUT = "\0layout"
+"""The key of the description of all state of an operator of SQL, see `columns.state_layout`."""
+
+OF_OPERATOR = frozenset({OF_KEYS, OF_LAYOUT})
+"""The keys of descriptions that are not those of states."""
+
 PICKLED = "PICKLED"
 _FORMER_BRACKETS = str.maketrans("<>", "()")
 """Savepoints have `LocalTimeTypeInfo(LOCAL_DATE)`; the type has PyFlink's text since then."""
