@@ -11,7 +11,7 @@ import pytest
 from firesteel.columns.type_text import type_text
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules.rules import optimize_all
-from tests.table.environments import environment
+from tests.table.environments import environment, remaining
 
 TABLE = """CREATE TABLE {name} (
     k INT, a ROW<x INT, y STRING, ts TIMESTAMP(3), deep ROW<p INT, q INT>>, b ROW<x INT, y STRING>, more STRING,
@@ -67,6 +67,67 @@ def test_windows_and_joins_pass_rows_on_with_fewer_fields(tables):
         "k INT, a ROW<`x` INT, `ts` TIMESTAMP(3)>, b ROW<`x` INT>",
         "k INT, a ROW<`ts` TIMESTAMP(3)>, b ROW<`x` INT, `y` STRING>",
     ]
+
+
+TOP = "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {order}) AS n FROM {rows}) WHERE n <= {end}"
+
+
+def test_a_top_n_keeps_only_what_is_read(tables):
+    time = "a ROW<`ts` TIMESTAMP(3)>"
+    read = TOP.format(order="more", rows="t", end=2)
+    assert scans(tables, read) == [f"k INT, {time}, more STRING"]
+    assert scans(tables, TOP.format(order="`at` DESC", rows="t", end=1)) == [f"k INT, {time}"]
+    assert scans(tables, read.replace("SELECT k", "SELECT b.x, n")) == [f"k INT, {time}, b ROW<`x` INT>, more STRING"]
+    joined = "(SELECT t.k, t.b, p.more, p.a FROM t JOIN p ON t.k = p.k)"
+    assert scans(tables, TOP.format(order="more", rows=joined, end=1)) == [
+        f"k INT, {time}",
+        f"k INT, {time}, more STRING",
+    ]
+
+
+def test_a_top_n_over_changes_keeps_its_rows(tables):
+    counted = "(SELECT k, more, COUNT(*) AS c, MAX(b.x) AS m FROM t GROUP BY k, more)"
+    (rank,) = nodes(optimize_all([tables.sql_query(TOP.format(order="c", rows=counted, end=3))._node], True), rel.Rank)
+    assert rank.row_type.names == ["k", "more", "c", "m"]
+    assert not rank.is_narrowed
+
+
+RANKED = {
+    "first": "SELECT k, v FROM ({}) WHERE n = 1",
+    "some": "SELECT w FROM ({}) WHERE n <= 3",
+    "numbered": "SELECT n, k FROM ({}) WHERE n <= 3",
+    "later": "SELECT k, w FROM ({}) WHERE n BETWEEN 2 AND 3",
+    "nested": "SELECT v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY w ORDER BY v) AS m FROM ({}) WHERE n <= 5) "
+    "WHERE m = 1",
+    "counted": "SELECT k, COUNT(*) FROM ({}) WHERE n <= 2 GROUP BY k",
+}
+
+
+@pytest.mark.parametrize("name", RANKED)
+@pytest.mark.parametrize("order", ["v", "w DESC, v"])
+def test_a_narrower_top_n_has_the_same_rows(name, order, tmp_path):
+    rows = [{"k": n * 7 % 5, "v": n * 13 % 31, "w": f"w{n * 5 % 7}", "unused": f"{n}"} for n in range(200)]
+    (tmp_path / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    source = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+    found = []
+    for prunes in ("true", "false"):
+        t_env = environment("streaming", 2, **{"table.optimizer.prune-top-n-enabled": prunes})
+        t_env.execute_sql(f"CREATE TABLE s (k INT, v INT, w STRING, unused STRING) {source}")
+        inner = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {order}) AS n FROM s"
+        query = t_env.sql_query(RANKED[name].format(inner))
+        (plan,) = t_env._planner.optimized([query._node])
+        keeps = prunes == "false" or name == "nested"  # The outer Top-N is over rows that change.
+        assert any("unused" in rank.row_type.names for rank in nodes([plan], rel.Rank)) == keeps
+        found.append(sorted(remaining(query)))
+    assert found[0] == found[1] != []
+
+
+def test_the_option_lets_a_top_n_keep_all_columns(tables):
+    query = tables.sql_query(TOP.format(order="more", rows="t", end=2))._node
+    for prunes, names in (("true", ["k", "more", "at"]), ("false", ["k", "a", "b", "more", "at"])):
+        tables.get_config().set("table.optimizer.prune-top-n-enabled", prunes)
+        (rank,) = nodes(tables._planner.optimized([query]), rel.Rank)
+        assert (rank.row_type.names, rank.is_narrowed) == (names, prunes == "true")
 
 
 def test_a_connector_that_makes_whole_rows_gets_whole_rows(tables):

@@ -227,6 +227,10 @@ SHOWN_BY = {
         "tests/table/test_broadcast_joins.py",
         "test_the_limit_is_flinks_by_default",
     ),
+    "table.optimizer.prune-top-n-enabled": (
+        "tests/table/test_pruning.py",
+        "test_the_option_lets_a_top_n_keep_all_columns",
+    ),
     "table.optimizer.reuse-source-enabled": (HERE, "test_equal_parts_of_a_plan_run_once_or_twice"),
     "table.optimizer.reuse-sub-plan-enabled": (HERE, "test_equal_parts_of_a_plan_run_once_or_twice"),
     "table.plan.force-recompile": ("tests/table/test_compiled_plans.py", "test_a_statement_set_is_one_plan"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import run_local
 from tests.common.test_json_values import CASES
 from tests.task.older_savepoints import evolving, kinds, queries, typed
@@ -39,15 +40,29 @@ def test_every_kind_of_state_goes_on_in_memory_and_on_disk(name: str, backend: s
 
 @pytest.mark.parametrize("name", queries.QUERIES)
 @pytest.mark.parametrize(
-    ("release", "backend"), [("queries_lmdb", "rocksdb"), ("data/queries", "hashmap"), ("data/queries", "rocksdb")]
+    ("release", "backend", "prunes"),
+    [
+        ("queries_lmdb", "rocksdb", False),
+        ("data/queries", "hashmap", False),
+        ("data/queries", "rocksdb", False),
+        ("layouts", "hashmap", True),
+        ("layouts", "rocksdb", True),
+    ],
 )
-def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: str) -> None:
+def test_queries_go_on_in_memory_and_on_disk(release: str, name: str, backend: str, prunes: bool) -> None:
     query, savepoint = queries.QUERIES[name], SAVEPOINTS / release / name
     whole = run_local(queries.environment(query, "hashmap"), batch_elements=5)
-    rest = run_local(queries.environment(query, backend, savepoint), batch_elements=5)
+    rest = run_local(queries.environment(query, backend, savepoint, prunes), batch_elements=5)
     before = (savepoint / "printed.txt").read_text().splitlines()
     assert folded([*before, *rest.lines]) == folded(whole.lines)
     assert len(rest.lines) > 3
+
+
+@pytest.mark.parametrize("release", ["queries_lmdb", "data/queries"])
+def test_a_top_n_that_kept_all_columns_names_the_option_with_which_it_goes_on(release: str) -> None:
+    environment = queries.environment(queries.QUERIES["latest"], "hashmap", SAVEPOINTS / release / "latest")
+    with pytest.raises(UserFunctionError, match=r"set 'table.optimizer.prune-top-n-enabled' to 'false'"):
+        run_local(environment, batch_elements=5)
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])

@@ -2,6 +2,8 @@
 
 A job goes on from state of the same layout only. Names, filters, limits and sizes of windows are no part of it, as in
 Flink, whose serializers compare types.
+
+Why: `docs/decisions/0067-state-says-what-it-keeps.md`.
 """
 
 from __future__ import annotations

@@ -342,11 +342,13 @@ class ColumnOperator(OperatorDescriptor):
         factory: Creates its kernel (`firesteel.columns.kernel.KernelFactory`).
         inputs: Number of inputs, 1 or 2.
         description: What errors call it, instead of its name.
+        is_narrowed: Whether operators of its job keep fewer columns than in former releases.
     """
 
     factory: KernelFactory
     inputs: int = 1
     description: str | None = None
+    is_narrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ class ColumnRunner(Operator):
         factory: Creates the kernel.
         inputs: Number of inputs of the kernel.
         description: What errors call it.
+        is_narrowed: Whether operators of its job keep fewer columns than in former releases, which did not note what
+            they keep.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class ColumnRunner(Operator):
         factory: KernelFactory,
         inputs: int,
         description: str | None = None,
+        is_narrowed: bool = False,
     ) -> None:
         super().__init__(name, task, output)
         self.description = description
@@ -53,6 +56,7 @@ class ColumnRunner(Operator):
         self._layout = factory.state_layout()
         if self._layout:
             self.backend.describe(OF_LAYOUT, {"kind": "layout", "value": self._layout})
+        self._is_narrowed = is_narrowed
         self._is_opened = False
 
     def open(self) -> None:
@@ -61,9 +65,7 @@ class ColumnRunner(Operator):
         Raises:
             ChangedQueryError: the state has another layout.
         """
-        restored = self.backend.restored.pop(OF_LAYOUT, None)
-        if restored is not None and restored["value"] != self._layout:
-            raise ChangedQueryError(self.name, restored["value"], self._layout)
+        self._check_layout()
         self._is_opened = True
         task = self.task
         metrics = TaskMetricGroup(task.metrics, (self.name,))
@@ -88,6 +90,14 @@ class ColumnRunner(Operator):
                 lambda name: metrics.counter(name).inc,
             )
         )
+
+    def _check_layout(self) -> None:
+        restored = self.backend.restored.pop(OF_LAYOUT, None)
+        if restored is not None:
+            if restored["value"] != self._layout:
+                raise ChangedQueryError(self.name, restored["value"], self._layout, self._is_narrowed)
+        elif self._is_narrowed and any(self.backend.tables.values()):
+            raise ChangedQueryError(self.name, "that of a former release", self._layout, self._is_narrowed)
 
     def _table(self, name: str) -> StateTable:
         # Without a layout nothing would refuse the state of another query.

@@ -1,6 +1,7 @@
 """Queries with state of each operator: `python -m tests.task.older_savepoints.queries DIRECTORY` writes savepoints.
 
-Those in `queries_lmdb` were written by the first release with state on disk in LMDB.
+Those in `queries_lmdb` were written by the first release with state on disk in LMDB, those in `layouts` by the first
+one that says what operators keep.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ QUERIES = {
 }
 
 
-def environment(query: str, backend: str, restore: Path | None = None) -> StreamExecutionEnvironment:
-    """Return a job that prints the changes of a query."""
+def environment(
+    query: str, backend: str, restore: Path | None = None, prunes: bool = True
+) -> StreamExecutionEnvironment:
+    """Return a job that prints the changes of a query; releases before `layouts` pruned no columns of a Top-N."""
     options = {"state.backend.type": backend, "state.backend.rocksdb.memory.fixed-per-slot": "1kb"}
     env, numbers = begun(restore, options)
     t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set("table.optimizer.prune-top-n-enabled", str(prunes))
     kind = Types.ROW_NAMED(["k", "v", "txt"], [Types.LONG(), Types.LONG(), Types.STRING()])
     rows = numbers.map(lambda n: Row(n % KEYS, n, f"t{n * 37 % 100:02}"), kind).uid("rows")
     schema = Schema.new_builder().column_by_expression("t", "TO_TIMESTAMP_LTZ(v * 100, 3)").watermark("t", "t").build()

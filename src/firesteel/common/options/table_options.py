@@ -139,6 +139,13 @@ TABLE_BROADCAST_THRESHOLD = Option(
     "Bytes up to which, by the statistics of its tables, an input of a join of bounded tables is sent to all subtasks, "
     "so that the other one need not be shuffled; `-1` never",
 )
+TABLE_PRUNE_TOP_N = Option(
+    "table.optimizer.prune-top-n-enabled",
+    boolean,
+    "true",
+    "Leave out of a Top-N, and of a deduplication, the columns that nothing reads; `false` for state of releases that "
+    "kept all",
+)
 TABLE_REUSE_SUB_PLANS = Option(
     "table.optimizer.reuse-sub-plan-enabled", boolean, "true", "Execute equal parts of a plan once"
 )

@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any, Protocol
 
 from firesteel.common.closed_output import OutputClosedError, is_of_closed_output
+from firesteel.common.options.table_options import TABLE_PRUNE_TOP_N
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
 from firesteel.common.process_limits import reason_of
 from firesteel.errors import FiresteelError
@@ -111,14 +112,21 @@ class ChangedQueryError(StateMigrationError):
         operator: The name of the operator.
         restored: The parts of its state when it was written, as a file has them.
         asked: Its parts now.
+        is_narrowed: Whether columns were left out that former releases kept.
     """
 
-    def __init__(self, operator: str, restored: object, asked: Sequence[str]) -> None:
+    def __init__(self, operator: str, restored: object, asked: Sequence[str], is_narrowed: bool = False) -> None:
         before = "; ".join(map(str, restored)) if isinstance(restored, tuple) else str(restored)
         FiresteelError.__init__(
             self,
             f"the state of operator {operator!r} was restored as {before}, but the query keeps "
-            f"{'; '.join(asked)} now. A query that keeps something else starts without the state of its former self",
+            f"{'; '.join(asked)} now. "
+            + (
+                f"Columns that nothing reads are left out: set {TABLE_PRUNE_TOP_N.key!r} to 'false' to keep them, as "
+                "former releases did"
+                if is_narrowed
+                else "A query that keeps something else starts without the state of its former self"
+            ),
         )
 
 

@@ -212,6 +212,7 @@ class Rank(OneInput):
         outputs_rank: Whether the rank is an additional last column.
         window: Indexes of window start and end in `partition`, for a window Top-N.
         end_column: Index of the column with the last rank, instead of `end`.
+        is_narrowed: Whether columns that nothing reads were left out, which former releases kept.
     """
 
     input: Rel
@@ -223,6 +224,7 @@ class Rank(OneInput):
     outputs_rank: bool
     row_type: RowType
     window: tuple[int, int] | None = None
+    is_narrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

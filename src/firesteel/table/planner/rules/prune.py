@@ -21,6 +21,7 @@ from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, transform
 from firesteel.table.planner.rel.traversal import inputs_first
+from firesteel.table.planner.traits.row_kinds import kinds_of_all
 
 T = TypeVar("T")
 
@@ -31,35 +32,50 @@ Source = tuple[Rel, Places]
 """A narrowed input of a node and the positions of its columns."""
 
 
-def prune_columns(roots: Sequence[Rel], is_streaming: bool = True) -> list[Rel]:
+def prune_columns(roots: Sequence[Rel], is_streaming: bool = True, prunes_ranks: bool = True) -> list[Rel]:
     """Return equivalent plans whose inner nodes have only the columns and fields that are read.
 
     Columns that only a filter or a join reads leave the plan behind it, where no savepoint relies on its operators.
 
     Projections determine the columns read; the nodes below are narrowed to them. A node with several consumers has the
     columns that any of them reads, and stays one node.
+
+    Args:
+        roots: The plans.
+        is_streaming: Whether they run in streaming mode.
+        prunes_ranks: Whether a Top-N keeps only columns that are read. One over rows that change keeps all in any case,
+            as these are found by their upsert key, or by all of their columns.
     """
     nodes = inputs_first(roots)
+    kinds = kinds_of_all(nodes) if is_streaming else {}
+    whole = {
+        id(node)
+        for node in nodes
+        if isinstance(node, rel.Rank) and not (prunes_ranks and kinds.get(node.input, INSERT_ONLY) == INSERT_ONLY)
+    }
+
+    def rule_of(node: Rel) -> tuple[_Needs, _Narrow] | None:
+        return None if id(node) in whole else _RULES.get(type(node))
+
     uses: dict[int, Uses] = {id(node): {} for node in nodes}
     for root in roots:
         # The columns of the query itself are the result, whether or not a node reads them.
         _add_all(uses[id(root)], _whole(root))
     # Each node after all that read it, so that its uses are complete when they are passed down.
     for node in reversed(nodes):
-        rule = _RULES.get(type(node))
+        rule = rule_of(node)
         needs = _needs_all(node, uses[id(node)]) if rule is None else rule[0](node, uses[id(node)])
         for child, needed in zip(node.inputs, needs, strict=True):
             _add_all(uses[id(child)], needed)
     narrowed: dict[int, Source] = {}
     for node in nodes:
-        found = _narrowed(node, uses[id(node)], [narrowed[id(child)] for child in node.inputs])
+        found = _narrowed(node, rule_of(node), uses[id(node)], [narrowed[id(child)] for child in node.inputs])
         is_last_reader = isinstance(node, rel.Filter | rel.Join) and not is_streaming
         narrowed[id(node)] = _without_unused(found, uses[id(node)]) if is_last_reader else found
     return [narrowed[id(root)][0] for root in roots]
 
 
-def _narrowed(node: Rel, uses: Uses, sources: list[Source]) -> Source:
-    rule = _RULES.get(type(node))
+def _narrowed(node: Rel, rule: tuple[_Needs, _Narrow] | None, uses: Uses, sources: list[Source]) -> Source:
     unchanged = all(new is old for (new, _), old in zip(sources, node.inputs, strict=True))
     if rule is None:
         return (node if unchanged else with_inputs(node, [new for new, _ in sources])), _identity(node)
@@ -260,6 +276,27 @@ def _interval_join(node: rel.IntervalJoin, uses: Uses, sources: list[Source]) ->
     return replace(node, join=slim, left_time=on_left[node.left_time], right_time=on_right[node.right_time]), places
 
 
+def _rank_needs(node: rel.Rank, uses: Uses) -> list[Uses]:
+    below = {i: fields for i, fields in uses.items() if i < len(node.input.row_type)}
+    return [_used(below, dict.fromkeys((*node.partition, *(by.index for by in node.order))))]
+
+
+def _rank(node: rel.Rank, uses: Uses, sources: list[Source]) -> Source:
+    width = len(node.input.row_type)
+    source, places = sources[0]
+    chosen = [*_by_place(places), *range(width, len(node.row_type))]
+    types = [*source.row_type.field_types(), *node.row_type.field_types()[width:]]
+    slim = replace(
+        node,
+        input=source,
+        partition=tuple(places[i] for i in node.partition),
+        order=tuple(replace(by, index=places[by.index]) for by in node.order),
+        row_type=_row_type(node.row_type, chosen, types),
+        is_narrowed=node.is_narrowed or len(places) < width,
+    )
+    return slim, {old: new for new, old in enumerate(chosen)}
+
+
 _Needs = Callable[[object, Uses], list[Uses]]
 _Narrow = Callable[[object, Uses, list[Source]], Source]
 
@@ -279,6 +316,7 @@ _RULES = dict(
         _rule(rel.WindowTableFunction, _window_needs, _window_table),
         _rule(rel.Join, _join_needs, _join),
         _rule(rel.IntervalJoin, _interval_needs, _interval_join),
+        _rule(rel.Rank, _rank_needs, _rank),
     ]
 )
 """The uses of the inputs of a node by those of its columns, and the node over narrowed inputs."""

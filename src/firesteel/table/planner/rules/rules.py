@@ -45,7 +45,12 @@ def optimize(node: Rel, is_streaming: bool) -> Rel:
 
 
 def optimize_all(
-    nodes: Sequence[Rel], is_streaming: bool, reuses: bool = True, reorders: bool = False, broadcast_bytes: int = -1
+    nodes: Sequence[Rel],
+    is_streaming: bool,
+    reuses: bool = True,
+    reorders: bool = False,
+    broadcast_bytes: int = -1,
+    prunes_ranks: bool = True,
 ) -> list[Rel]:
     """Apply the rewrite rules and return the optimized plans of the queries of a job.
 
@@ -55,11 +60,12 @@ def optimize_all(
         reorders: Whether joins are ordered by statistics (`table.optimizer.join-reorder-enabled`).
         reuses: Whether equal subplans become one (`table.optimizer.reuse-sub-plan-enabled`).
         broadcast_bytes: The size of an input up to which it is broadcast (`table.optimizer.join.broadcast-threshold`).
+        prunes_ranks: Whether a Top-N keeps only columns that are read (`table.optimizer.prune-top-n-enabled`).
     """
     joined = _rewrite_all(remove_subqueries(nodes, is_streaming), is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES, push_semi_joins())
     rewritten = _rewrite_all(_rewrite_all(joined, is_streaming, _DERIVATIONS), is_streaming, rules)
-    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming)
+    pruned = prune_columns(share_subplans(rewritten) if reuses else rewritten, is_streaming, prunes_ranks)
     # Not for streams, whose savepoints rely on the operators of their plans.
     of_batch = () if is_streaming else (merge_projects, broadcast_up_to(broadcast_bytes))
     pushed = _rewrite_all(pruned, is_streaming, (*_LAST_RULES, *of_batch))

@@ -19,6 +19,7 @@ from firesteel.common.options.table_options import (
     TABLE_DEFAULT_PARALLELISM,
     TABLE_JOIN_REORDER,
     TABLE_MINI_BATCH_ENABLED,
+    TABLE_PRUNE_TOP_N,
     TABLE_REUSE_SOURCES,
     TABLE_REUSE_SUB_PLANS,
     TABLE_SHORT_NAMES,
@@ -28,6 +29,7 @@ from firesteel.connectors.table_connector import Batches, ResolvedTable, SinkReq
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.operator_builder import check, collect, transformation_of, transformations_of
 from firesteel.table.planner.nesting import refused_if_too_deep
+from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.explain import explain_text
 from firesteel.table.planner.rel.plan_advice import PlanAdvice
 from firesteel.table.planner.rel.rel import Rel
@@ -250,6 +252,7 @@ class Planner:
                 reuses,
                 options.get(TABLE_JOIN_REORDER),
                 options.get(TABLE_BROADCAST_THRESHOLD),
+                options.get(TABLE_PRUNE_TOP_N),
             )
             validate(plans, self._is_streaming)
             return plans
@@ -271,7 +274,11 @@ class Planner:
         )
         names = OperatorNames(self._operator_numbers, self._config.get_configuration().get(TABLE_SHORT_NAMES))
         without_before = without_update_before(queries) if self._is_streaming else frozenset[Rel]()
-        return Translator(self._environment, self._is_streaming, settings, self._config, names, late, without_before)
+        nodes = inputs_first(plan for plan, _ in queries)
+        is_narrowed = any(isinstance(node, rel.Rank) and node.is_narrowed for node in nodes)
+        return Translator(
+            self._environment, self._is_streaming, settings, self._config, names, late, without_before, is_narrowed
+        )
 
 
 def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:

@@ -45,6 +45,7 @@ class Translator:
         names: Names the operators.
         late: The nodes whose watermarks tell which rows are late, None: all.
         without_before: The nodes that emit updates without `-U`.
+        is_narrowed: Whether operators of the job keep fewer columns than in former releases.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Translator:
         names: OperatorNames,
         late: frozenset[Rel] | None,
         without_before: frozenset[Rel],
+        is_narrowed: bool,
     ) -> None:
         self.environment = environment
         self.is_streaming = is_streaming
@@ -64,6 +66,7 @@ class Translator:
         self.names = names
         self._late = late
         self._without_before = without_before
+        self._is_narrowed = is_narrowed
         self._streams: dict[int, tuple[Rel, Batches]] = {}
 
     def stream(self, node: Rel) -> Batches:
@@ -164,7 +167,7 @@ class Translator:
     ) -> Batches:
         description, number = title
         name, description = self.names.named(self.names.number() if number is None else number, description)
-        operator = replace(operator, description=description)
+        operator = replace(operator, description=description, is_narrowed=self._is_narrowed)
         transformation = add_operator(stream, name, operator, None, kind=None, other=other)
         transformation.description = description
         result = stream_of(stream, transformation)
