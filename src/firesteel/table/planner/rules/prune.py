@@ -17,6 +17,7 @@ from firesteel.common.cases import case
 from firesteel.connectors.table_connector import INSERT_ONLY
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.field_uses import Fields, Uses, add_use, path_of, uses_of
+from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.projections import with_inputs
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, transform
@@ -55,7 +56,7 @@ def prune_columns(roots: Sequence[Rel], is_streaming: bool = True, prunes_ranks:
     }
 
     def rule_of(node: Rel) -> tuple[_Needs, _Narrow] | None:
-        return None if id(node) in whole else _RULES.get(type(node))
+        return None if id(node) in whole else _RULES[type(node)]
 
     uses: dict[int, Uses] = {id(node): {} for node in nodes}
     for root in roots:
@@ -307,8 +308,30 @@ def _rule(
     return kind, (case(kind, needs)[1], case(kind, narrow)[1])
 
 
-_RULES = dict(
+_WHOLE = (
+    rel.StreamScan,  # The program makes its rows.
+    rel.Values,
+    # A projection below has left out what they do not read.
+    rel.Aggregate,
+    rel.WindowAggregate,
+    rel.Expand,
+    rel.SetOperation,  # It compares whole rows.
+    # Their inputs could have fewer columns, if their state did not have all in savepoints.
+    rel.TemporalJoin,
+    rel.LookupJoin,
+    rel.WindowJoin,
+    rel.Correlate,
+    rel.Union,
+    rel.Sort,
+    rel.Over,
+    rel.Match,
+)
+"""Nodes that have all columns of their inputs."""
+
+_RULES: dict[type, tuple[_Needs, _Narrow] | None] = for_each_node(
+    "which columns of its inputs it needs",
     [
+        *((kind, None) for kind in _WHOLE),
         _rule(rel.Project, _project_needs, _project),
         _rule(rel.TableScan, _needs_all, _scan),
         _rule(rel.Filter, _filter_needs, _filter),
@@ -317,6 +340,6 @@ _RULES = dict(
         _rule(rel.Join, _join_needs, _join),
         _rule(rel.IntervalJoin, _interval_needs, _interval_join),
         _rule(rel.Rank, _rank_needs, _rank),
-    ]
+    ],
 )
-"""The uses of the inputs of a node by those of its columns, and the node over narrowed inputs."""
+"""The uses of the inputs of a node by those of its columns, and the node over narrowed inputs; None: it needs all."""
