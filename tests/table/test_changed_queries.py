@@ -27,7 +27,14 @@ CHANGED = {
     "tumble": (
         "SELECT k, window_end, SUM(v), COUNT(*) FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), INTERVAL '4' SECOND)) "
         "GROUP BY k, window_start, window_end",
-        "groups by (int64); SUM(int64), but the query keeps groups by (int64); SUM(int64); COUNT() now",
+        "groups by (int64); SUM(int64); slices of TUMBLE windows of 4000 ms, but the query keeps groups by (int64); "
+        "SUM(int64); COUNT(); slices of ",
+    ),
+    "hop": (
+        "SELECT window_end, COUNT(*) FROM TABLE(HOP(TABLE s, DESCRIPTOR(t), INTERVAL '1' SECOND, INTERVAL '4' SECOND)) "
+        "GROUP BY window_start, window_end",
+        "HOP windows of 3000 ms by 1000 ms, but the query keeps groups by (); COUNT(); slices of HOP windows of 4000 ms "
+        "by 1000 ms now",
     ),
     "join": (
         "SELECT a.k, a.v, b.v, a.txt FROM s AS a JOIN s AS b ON a.k = b.k AND a.v = b.v + 14",
@@ -43,6 +50,8 @@ CHANGED = {
     ),
 }
 SAME = {
+    "session": "SELECT k, SESSION_START(t, INTERVAL '2' SECOND), COUNT(*), MAX(txt) FROM s WHERE v % 4 < 2 "
+    "GROUP BY k, SESSION(t, INTERVAL '2' SECOND)",
     "group": "SELECT k AS a, COUNT(*) AS b, SUM(v), AVG(v), MIN(txt), MAX(v) AS c FROM s GROUP BY k",
     "top": "SELECT k, v AS w FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY txt) AS place FROM s) "
     "WHERE place <= 2",

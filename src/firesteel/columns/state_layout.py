@@ -1,7 +1,7 @@
 """What the keyed state of a kernel consists of, as plain texts that its versions record.
 
-A job goes on from state of the same layout only. Names, filters, limits and sizes of windows are no part of it, as in
-Flink, whose serializers compare types.
+A job goes on from state of the same layout only. Names, filters and limits are no part of it, as in Flink, whose
+serializers compare types.
 
 Why: `docs/decisions/0067-state-says-what-it-keeps.md`.
 """

@@ -126,7 +126,9 @@ class SlicedWindowFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return groups_layout(self.plan.keys, self.plan.calls, self.plan.input_types)
+        plan = self.plan
+        slices = (f"slices of {windows}" for windows in plan.window.state_layout())
+        return *groups_layout(plan.keys, plan.calls, plan.input_types), *slices
 
     def make(self) -> Kernel:
         """Return the kernel."""

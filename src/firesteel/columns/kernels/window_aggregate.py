@@ -63,7 +63,8 @@ class WindowAggregateFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return groups_layout(self.keys, self.calls, self.input_types)
+        windows = () if self.window is None else self.window.state_layout()
+        return *groups_layout(self.keys, self.calls, self.input_types), *windows
 
     def make(self) -> Kernel:
         """Return the kernel."""

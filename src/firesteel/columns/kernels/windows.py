@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.cells import Array
 from firesteel.columns.pylist import pylist
+from firesteel.columns.state_layout import Layout
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
 
 US = 1000
@@ -31,6 +32,14 @@ class WindowPlan:
     rows: bool = False
     partition: tuple[int, ...] = ()
     clock: WindowClock = UTC_CLOCK
+
+    def state_layout(self) -> Layout:
+        """Return what state by window depends on; a session may go on with another gap."""
+        if self.kind == "SESSION":
+            return ("SESSION windows",)
+        unit = "rows" if self.rows else "ms"
+        more = ((" by", self.step), (" from", self.offset))
+        return (f"{self.kind} windows of {self.size} {unit}" + "".join(f"{word} {n} {unit}" for word, n in more if n),)
 
     def windows(self, time: int) -> list[tuple[int, int]]:
         """Return the (start, end) of each TUMBLE, HOP or CUMULATE window that contains a local time (ms)."""
