@@ -33,8 +33,8 @@ CHANGED = {
     "hop": (
         "SELECT window_end, COUNT(*) FROM TABLE(HOP(TABLE s, DESCRIPTOR(t), INTERVAL '1' SECOND, INTERVAL '4' SECOND)) "
         "GROUP BY window_start, window_end",
-        "HOP windows of 3000 ms by 1000 ms, but the query keeps groups by (); COUNT(); slices of HOP windows of 4000 ms "
-        "by 1000 ms now",
+        "HOP windows of 3000 ms by 1000 ms, but the query keeps groups by (); COUNT(); slices of HOP windows of 4000 "
+        "ms by 1000 ms now",
     ),
     "join": (
         "SELECT a.k, a.v, b.v, a.txt FROM s AS a JOIN s AS b ON a.k = b.k AND a.v = b.v + 14",
