@@ -65,6 +65,26 @@ class TypeInformation(WithoutJava, Generic[T]):
         return type(self).__name__
 
 
+def checked_type(type_info: object) -> Any:
+    """Return a type that a program declares.
+
+    Raises:
+        TypeError: `type_info` is not a `TypeInformation`, such as `int`, or `Types.INT` without a call.
+
+    Example:
+        >>> checked_type("INT")
+        Traceback (most recent call last):
+        TypeError: a type is declared by Types, e.g. Types.STRING(); found 'INT'
+    """
+    if isinstance(type_info, TypeInformation):
+        return type_info
+    from firesteel.common.typeinfo import Types  # imports this module
+
+    named = next((name for name, made in vars(Types).items() if made is type_info), None)
+    hint = "" if named is None else f"; call it: Types.{named}()"
+    raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
+
+
 class PickledBytesTypeInfo(TypeInformation[Any]):
     """The type of pickled Python objects, used where no type is declared."""
 

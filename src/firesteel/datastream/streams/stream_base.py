@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from firesteel.common.checks import require
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
-from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.common.type_classes.type_information import checked_type
+from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
@@ -46,19 +47,15 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
         raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
 
 
-def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
-    """Return the declared type, or the type of pickled objects if none is declared.
+def type_or_pickled(type_info: TypeInformation[Any] | list[TypeInformation[Any]] | None) -> TypeInformation[Any]:
+    """Return the declared type, or the type of pickled objects if none is declared; a list is that of a row's fields.
 
     Raises:
         TypeError: `type_info` is not a `TypeInformation`.
     """
     if type_info is None:
         return PickledBytesTypeInfo()
-    if not isinstance(type_info, TypeInformation):
-        named = next((name for name, made in vars(Types).items() if made is type_info), None)
-        hint = "" if named is None else f"; call it: Types.{named}()"
-        raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
-    return type_info
+    return RowTypeInfo(type_info) if isinstance(type_info, list) else checked_type(type_info)
 
 
 class OperatorSettings(WithoutJava):
@@ -159,6 +156,7 @@ class OperatorSettings(WithoutJava):
         Args:
             slot_sharing_group: Name of a group, or a `SlotSharingGroup`, whose resources are registered by this call.
         """
+        require(slot_sharing_group, (str, SlotSharingGroup), "slot_sharing_group()")
         if isinstance(slot_sharing_group, SlotSharingGroup):
             self._environment.register_slot_sharing_group(slot_sharing_group)
             slot_sharing_group = slot_sharing_group.get_name()
