@@ -459,7 +459,7 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
 
     def __init__(self, name: str, type_info: TypeInformation[Any]) -> None:
         self.name = name
-        self.type_info: TypeInformation[Any] = checked_type(type_info)
+        self.type_info = checked_type(type_info)
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:

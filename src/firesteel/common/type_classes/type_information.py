@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from firesteel.common.java_objects import WithoutJava
 
 T = TypeVar("T", contravariant=True)
+V = TypeVar("V")
 
 
 class TypeInformation(WithoutJava, Generic[T]):
@@ -65,7 +66,7 @@ class TypeInformation(WithoutJava, Generic[T]):
         return type(self).__name__
 
 
-def checked_type(type_info: object) -> Any:
+def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
     """Return a type that a program declares.
 
     Raises:

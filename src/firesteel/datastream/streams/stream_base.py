@@ -49,7 +49,7 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
         raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
 
 
-def type_or_pickled(type_info: TypeInformation[Any] | list[TypeInformation[Any]] | None) -> TypeInformation[Any]:
+def type_or_pickled(type_info: TypeInformation[Any] | list[TypeInformation[object]] | None) -> TypeInformation[Any]:
     """Return the declared type, or the type of pickled objects if none is declared; a list is that of a row's fields.
 
     Raises:
