@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import operator
 import pickle
+from datetime import date
+from functools import reduce
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firesteel.common import Configuration, Duration, Encoder, Row, RowKind, Time, Types, WatermarkStrategy
 from firesteel.common.configuration import set_default_options
@@ -27,8 +32,19 @@ from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from firesteel.datastream.functions import CoMapFunction, KeyedCoProcessFunction, KeyedProcessFunction
-from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.datastream.functions import (
+    AggregateFunction,
+    CoMapFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+)
+from firesteel.datastream.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
 from firesteel.functions import operator_descriptors as op
@@ -225,10 +241,20 @@ def test_settings_of_the_program_override_those_of_the_command_line():
         ("sum", 0, [1, 2], 3),
         ("sum", "n", [Row(n=1, k="x"), Row(n=2, k="y")], Row(n=3, k="x")),
         ("max", 0, [[1, "a"], [2, "b"]], [2, "a"]),
+        ("sum", 0, ["a", "b"], "ab"),
+        ("max", 0, [date(2020, 1, 2), date(2021, 1, 1)], date(2021, 1, 1)),
     ],
 )
 def test_rolling_aggregate_keeps_the_same_fields_as_flink(kind, position, values, expected):
     assert accumulator(kind, position)(*values) == expected
+
+
+@given(st.lists(st.floats() | st.integers(-2, 2), min_size=1), st.sampled_from(["min", "max", "min_by", "max_by"]))
+def test_numbers_that_compare_with_none_replace_no_other_as_in_flink(numbers, kind):
+    replaces = operator.lt if kind.startswith("min") else operator.gt
+    expected = reduce(lambda kept, number: number if replaces(number, kept) else kept, numbers)
+    found = reduce(accumulator(kind, 1), [("a", number) for number in numbers])
+    assert repr(found[1]) == repr(expected)  # NaN differs from itself
 
 
 def test_rolling_aggregate_refuses_unsupported_elements():
@@ -236,8 +262,8 @@ def test_rolling_aggregate_refuses_unsupported_elements():
         accumulator("sum", 1.5)
     with pytest.raises(TypeError, match="no such field"):
         accumulator("sum", 5)(("a",), ("b",))
-    with pytest.raises(TypeError, match="needs numbers"):
-        accumulator("sum", 0)("a", "b")
+    with pytest.raises(TypeError, match="a scalar has only position 0"):
+        accumulator("sum", 1)("a", "b")
 
 
 def test_bulk_files_roll_at_checkpoints_only():
@@ -314,14 +340,47 @@ def test_streams_keyed_by_other_types_do_not_connect(pairs):
         keyed[0].connect(keyed[1]).map(Swap())
 
 
+PLACES_OF_TYPES = {
+    "result": lambda pairs, kind: pairs.map(same, kind),
+    "key": lambda pairs, kind: pairs.key_by(same, kind),
+    "accumulator": lambda pairs, kind: pairs.key_by(same).count_window(2).aggregate(Nothing(), accumulator_type=kind),
+    "side output": lambda pairs, kind: OutputTag("side", kind),
+    "list": lambda pairs, kind: Types.LIST(kind),
+    "array": lambda pairs, kind: Types.OBJECT_ARRAY(kind),
+    "key of a map": lambda pairs, kind: Types.MAP(kind, Types.INT()),
+    "value of a map": lambda pairs, kind: Types.MAP(Types.INT(), kind),
+    "field of a tuple": lambda pairs, kind: Types.TUPLE([Types.INT(), kind]),
+    "field of a row": lambda pairs, kind: Types.ROW([kind]),
+    "named field": lambda pairs, kind: Types.ROW_NAMED(["a"], [kind]),
+    "nested field": lambda pairs, kind: Types.LIST(Types.TUPLE([Types.ROW([kind])])),
+    "value state": lambda pairs, kind: ValueStateDescriptor("state", kind),
+    "list state": lambda pairs, kind: ListStateDescriptor("state", kind),
+    "key of a map state": lambda pairs, kind: MapStateDescriptor("state", kind, Types.INT()),
+    "value of a map state": lambda pairs, kind: MapStateDescriptor("state", Types.INT(), kind),
+    "reducing state": lambda pairs, kind: ReducingStateDescriptor("state", max, kind),
+    "aggregating state": lambda pairs, kind: AggregatingStateDescriptor("state", Nothing(), kind),
+}
+"""Where a program declares a type."""
+
+
+class Nothing(AggregateFunction):
+    """Needed for a call; never run."""
+
+    create_accumulator = add = get_result = merge = None
+
+
 @pytest.mark.parametrize(
     ("type_info", "found"),
     [("INT", "found 'INT'$"), (int, "found <class 'int'>$"), (Types.INT, r"call it: Types.INT\(\)$")],
 )
-def test_arguments_that_are_not_types_are_refused(pairs, type_info, found):
-    for call in (lambda: pairs.map(same, type_info), lambda: pairs.key_by(same, type_info)):
-        with pytest.raises(TypeError, match=f"a type is declared by Types, e.g. Types.STRING.*{found}"):
-            call()
+@pytest.mark.parametrize("place", PLACES_OF_TYPES)
+def test_arguments_that_are_not_types_are_refused(pairs, type_info, found, place):
+    with pytest.raises(TypeError, match=f"a type is declared by Types, e.g. Types.STRING.*{found}"):
+        PLACES_OF_TYPES[place](pairs, type_info)
+
+
+def test_a_list_of_types_is_the_type_of_a_row(pairs):
+    assert pairs.map(same, [Types.STRING(), Types.INT()]).get_type() == Types.ROW([Types.STRING(), Types.INT()])
 
 
 def test_rows_are_printed_in_javas_text_which_a_map_makes(env):

@@ -189,7 +189,7 @@ class RowType(DataType):
         if isinstance(obj, dict):
             items: list[Any] = [obj.get(name) for name in self.names]
         elif isinstance(obj, Row):
-            items = obj.get_fields_by_names(self.names)
+            items = obj.get_fields_by_names(self.names) if len(obj) == len(self.names) else list(obj)
         else:
             items = list(obj) if isinstance(obj, (tuple, list)) else [getattr(obj, name) for name in self.names]
         return tuple(field.to_sql_type(item) for field, item in zip(self.fields, items, strict=True))

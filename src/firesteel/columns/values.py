@@ -148,7 +148,7 @@ def row_encoder(data_type: t.RowType) -> Converter:
         if isinstance(value, dict):
             items = [value.get(name) for name in names]
         elif isinstance(value, Row):
-            items = value.get_fields_by_names(names)
+            items = value.get_fields_by_names(names) if len(value) == len(names) else list(value)
         else:
             items = list(value) if isinstance(value, (tuple, list)) else [getattr(value, name) for name in names]
         if len(items) != len(names):

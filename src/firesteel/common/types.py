@@ -113,16 +113,16 @@ class Row:
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
         """Return the values in the order of the given names.
 
-        If the row has no names, or another number of fields, the values are returned in their own order.
+        If the row has no names, all values are returned in their own order.
 
         Args:
-            names: Names of all fields, in any order.
+            names: Names of fields, in any order.
 
         Raises:
             ValueError: a name is not a field.
         """
         fields = self._fields
-        if fields is None or len(names) != len(fields):
+        if fields is None:
             return self._values
         missing = [name for name in names if name not in fields]
         if missing:

@@ -267,6 +267,10 @@ class WatermarkStrategy(WithoutJava):
             max_allowed_watermark_drift: Maximum drift.
             update_interval: Ignored: alignment is updated with each batch.
         """
+        call = "with_watermark_alignment()"
+        require(watermark_group, str, call)
+        require(max_allowed_watermark_drift, Duration, call)
+        require(update_interval, (Duration, type(None)), call)
         interval = Duration.of_seconds(1) if update_interval is None else update_interval
         return replace(self, alignment=WatermarkAlignment(watermark_group, max_allowed_watermark_drift, interval))
 

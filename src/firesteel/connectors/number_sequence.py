@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.typeinfo import BasicTypeInfo, TypeInformation
 from firesteel.functions.connector_base import Source
 from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, SourceReader, SourceReaderContext
@@ -20,6 +21,9 @@ class NumberSequenceSource(Source[int]):
         start: First number.
         end: Last number.
 
+    Raises:
+        ValueError: `start` is greater than `end`.
+
     Example:
         >>> source = NumberSequenceSource(1, 5)
         >>> numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
@@ -32,6 +36,10 @@ class NumberSequenceSource(Source[int]):
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__()
+        for number in (start, end):
+            require(number, int, "NumberSequenceSource")
+        if start > end:
+            raise ValueError(f"NumberSequenceSource: 'from' must be <= 'to', found {start} and {end}")
         self.start = start
         self.end = end
 

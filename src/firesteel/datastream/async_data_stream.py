@@ -83,6 +83,7 @@ class AsyncDataStream:
         Raises:
             ValueError: `timeout` or `capacity` is not positive.
         """
+        require(async_retry_strategy, AsyncRetryStrategy, "unordered_wait_with_retry()")
         return _wait(data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, ordered=False)
 
     @staticmethod
@@ -129,6 +130,7 @@ class AsyncDataStream:
         Raises:
             ValueError: `timeout` or `capacity` is not positive.
         """
+        require(async_retry_strategy, AsyncRetryStrategy, "ordered_wait_with_retry()")
         return _wait(data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, ordered=True)
 
     @staticmethod
@@ -203,6 +205,7 @@ def _wait(
     ordered: bool,
 ) -> DataStream[Any]:
     require(function, AsyncFunction, "AsyncDataStream")
+    require(timeout, Time, "AsyncDataStream")
     timeout_ms = timeout.to_milliseconds()
     if timeout_ms < 0 or (retry_strategy is not None and timeout_ms == 0):
         raise ValueError(f"timeout must be 0 ms or greater, with retries greater than 0; found {timeout}")

@@ -96,17 +96,18 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return self
 
     def _repr_html_(self) -> str:
-        facts = [("name", self.get_name()), ("type", self.get_type())]
+        facts = [("name", self._transformation.name), ("type", self.get_type())]
         return html_table(["DataStream", ""], facts, "Not executed: execute_and_collect(), or print() and execute()")
 
     def get_name(self) -> str:
         """Return the name of the operator."""
-        return self._transformation.name
+        return self._setting("get_name()").name
 
     def force_non_parallel(self) -> Self:
         """Fix parallelism and maximum parallelism of the operator at 1."""
+        transformation = self._setting("force_non_parallel()")
         self.set_parallelism(1)
-        self._transformation.max_parallelism = 1
+        transformation.max_parallelism = 1
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
@@ -118,15 +119,15 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         Raises:
             ValueError: `timeout_millis` is less than -1.
         """
-        require(timeout_millis, int, "set_buffer_timeout()")
+        transformation = self._setting("set_buffer_timeout()", timeout_millis, kinds=int)
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
-        self._transformation.buffer_timeout = timeout_millis
+        transformation.buffer_timeout = timeout_millis
         return self
 
     def start_new_chain(self) -> Self:
         """Start a new operator chain with this operator."""
-        self._transformation.chaining_strategy = "HEAD"
+        self._setting("start_new_chain()").chaining_strategy = "HEAD"
         return self
 
     def process(self, func: ProcessFunction[T, R], output_type: TypeInformation[R] | None = None) -> DataStream[R]:

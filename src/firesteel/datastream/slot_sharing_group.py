@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import total_ordering
 
+from firesteel.common.checks import require
+
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
 _MEBI = 1 << 20
@@ -141,6 +143,7 @@ class SlotSharingGroup:
         Args:
             name: Name of the group; operators name it in `slot_sharing_group`.
         """
+        require(name, str, "SlotSharingGroup.builder()")
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:

@@ -320,6 +320,7 @@ class StreamExecutionEnvironment(WithoutJava):
         Args:
             directory: A path or URI of any supported scheme.
         """
+        require(directory, str, "set_default_savepoint_directory()")
         self._configuration.set_string(CHECKPOINTING_SAVEPOINT_DIR.key, directory)
         return self
 

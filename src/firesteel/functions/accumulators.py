@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Number
 from typing import Any
 
 from firesteel.common.types import Row
@@ -38,7 +37,8 @@ def accumulator(kind: str, position: int | str) -> Reduce:
 
     def keep(value1: object, value2: object) -> Any:
         first, second = _field(value1, position, kind), _field(value2, position, kind)
-        return value1 if (first <= second if kind == "min_by" else first >= second) else value2
+        # Written as in Flink: what compares with nothing, as NaN does, replaces no value and is replaced by none.
+        return value2 if (second < first if kind == "min_by" else second > first) else value1
 
     return keep
 
@@ -63,8 +63,6 @@ def _field(value: object, position: int | str, kind: str) -> Any:
             raise TypeError(f"{kind}({position!r}): there is no such field in {value!r}") from None
     if position != 0:
         raise TypeError(f"{kind}({position!r}): a scalar has only position 0, found {value!r}")
-    if kind in _FIELD_FUNCTIONS and not isinstance(value, Number):
-        raise TypeError(f"{kind}: needs numbers, or tuples, lists or Rows with a position; found {value!r}")
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+from firesteel.common.type_classes.type_information import checked_type
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 
@@ -50,10 +51,8 @@ class OutputTag(Generic[T]):
             self.type_info = Types.PICKLED_BYTE_ARRAY()
         elif isinstance(type_info, list):
             self.type_info = RowTypeInfo(type_info)
-        elif isinstance(type_info, TypeInformation):
-            self.type_info = type_info
         else:
-            raise TypeError(f"OutputTag {tag_id!r}: type_info must be a TypeInformation or a list, found {type_info!r}")
+            self.type_info = checked_type(type_info)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OutputTag) and self.tag_id == other.tag_id

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
+from firesteel.common.type_classes.type_information import checked_type
 from firesteel.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from firesteel.functions.state_ttl import StateTtlConfig
 
@@ -457,10 +458,8 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
     """
 
     def __init__(self, name: str, type_info: TypeInformation[Any]) -> None:
-        if not isinstance(type_info, TypeInformation):
-            raise TypeError(f"State {name!r}: the type must be a TypeInformation, found {type_info!r}")
         self.name = name
-        self.type_info = type_info
+        self.type_info = checked_type(type_info)
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:

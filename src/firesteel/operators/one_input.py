@@ -23,6 +23,7 @@ from firesteel.operators.chain.retention import keeps_nothing
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
+    from firesteel.functions.operator_descriptors import PartitionCustomOperator
 
 
 class FunctionOperator(Operator):
@@ -280,6 +281,24 @@ class KeyByRunner(FunctionOperator):
             self.output.emit([(keep_key(get_key(value)), value) for value in remaining], timestamps)
         else:
             self.output.emit(_keyed(values, get_key, keep_key, _claim), timestamps)
+
+
+class PartitionCustomRunner(KeyByRunner):
+    """The operator before an edge with a partitioner of the user, which it opens and closes: the edge calls it only."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: PartitionCustomOperator) -> None:
+        super().__init__(name, task, output, descriptor.key_selector)
+        self._partitioner = descriptor.partitioner
+
+    def open(self) -> None:
+        """Open partitioner and key selector, in Flink's order."""
+        open_function(self._partitioner, TaskRuntimeContext(self.name, self.task))
+        super().open()
+
+    def close(self) -> None:
+        """Close partitioner and key selector."""
+        close_function(self._partitioner)
+        super().close()
 
 
 class TagAndKeyByRunner(KeyByRunner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from firesteel.common.type_classes.type_information import TypeInformation
+from firesteel.common.type_classes.type_information import TypeInformation, checked_type
 from firesteel.common.types import Row
 
 T = TypeVar("T", contravariant=True)
@@ -24,7 +24,7 @@ class ElementTypeInfo(TypeInformation[T]):
 
     def __init__(self, element_type: TypeInformation[Any]) -> None:
         super().__init__()
-        self._element_type = element_type
+        self._element_type = checked_type(element_type)
 
     @property
     def element_type(self) -> TypeInformation[Any]:
@@ -81,7 +81,7 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
 
     def __init__(self, field_types: Sequence[TypeInformation[Any]]) -> None:
         super().__init__()
-        self._field_types = list(field_types)
+        self._field_types = [checked_type(field) for field in field_types]
 
     def get_field_types(self) -> list[TypeInformation[Any]]:
         """Return the types of the fields, in order."""
@@ -116,7 +116,7 @@ class RowTypeInfo(TypeInformation[Row]):
 
     def __init__(self, field_types: Sequence[TypeInformation[Any]], field_names: Sequence[str] | None = None) -> None:
         super().__init__()
-        self._field_types = list(field_types)
+        self._field_types = [checked_type(field) for field in field_types]
         self._field_names = list(field_names) if field_names else [f"f{i}" for i in range(len(field_types))]
         self.named = bool(field_names)
         if len(self._field_names) != len(self._field_types):
@@ -174,8 +174,8 @@ class MapTypeInfo(TypeInformation[dict[K, V]]):
 
     def __init__(self, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__()
-        self._key_type_info = key_type_info
-        self._value_type_info = value_type_info
+        self._key_type_info = checked_type(key_type_info)
+        self._value_type_info = checked_type(value_type_info)
 
     @property
     def key_type(self) -> TypeInformation[K]:
@@ -214,7 +214,7 @@ class ExternalTypeInfo(TypeInformation[T]):
 
     def __init__(self, type_info: TypeInformation[T]) -> None:
         super().__init__()
-        self._type_info = type_info
+        self._type_info = checked_type(type_info)
 
     @property
     def type_info(self) -> TypeInformation[T]:

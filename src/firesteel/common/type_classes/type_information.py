@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from firesteel.common.java_objects import WithoutJava
 
 T = TypeVar("T", contravariant=True)
+V = TypeVar("V")
 
 
 class TypeInformation(WithoutJava, Generic[T]):
@@ -63,6 +64,26 @@ class TypeInformation(WithoutJava, Generic[T]):
 
     def __repr__(self) -> str:
         return type(self).__name__
+
+
+def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
+    """Return a type that a program declares.
+
+    Raises:
+        TypeError: `type_info` is not a `TypeInformation`, such as `int`, or `Types.INT` without a call.
+
+    Example:
+        >>> checked_type("INT")
+        Traceback (most recent call last):
+        TypeError: a type is declared by Types, e.g. Types.STRING(); found 'INT'
+    """
+    if isinstance(type_info, TypeInformation):
+        return type_info
+    from firesteel.common.typeinfo import Types  # imports this module
+
+    named = next((name for name, made in vars(Types).items() if made is type_info), None)
+    hint = "" if named is None else f"; call it: Types.{named}()"
+    raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
 
 
 class PickledBytesTypeInfo(TypeInformation[Any]):

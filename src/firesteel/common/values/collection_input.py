@@ -108,7 +108,7 @@ def _row_accepter(type_info: Any) -> Callable[[Any], Any]:
             value = vars(value)
         if isinstance(value, dict):
             return [accept_field(value.get(name)) for name, accept_field in zip(names, accepters, strict=True)]
-        if type_info.named and isinstance(value, Row):
+        if type_info.named and isinstance(value, Row) and len(value) == len(names):
             value = Row.of_kind(value.get_row_kind(), *value.get_fields_by_names(names))
         return _fields(value, accepters)
 

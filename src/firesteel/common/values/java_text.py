@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import struct
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -65,15 +66,25 @@ def _boolean_text(value: object) -> str:
     return "true" if value else "false"
 
 
+_LEAST_NORMAL_DOUBLE = sys.float_info.min
+_LEAST_NORMAL_FLOAT = 2.0**-126
+"""Numbers nearer to zero have so few bits that one digit may do; Java shows two, the nearest: `4.9E-324`."""
+
+
 def _double_text(value: Any) -> str:
-    return _java_decimal(repr(float(value)), value)
+    number = float(value)
+    text = repr(number)
+    if 0 < abs(number) < _LEAST_NORMAL_DOUBLE and len(Decimal(text).as_tuple().digits) == 1:
+        text = f"{number:.1e}"
+    return _java_decimal(text, number)
 
 
 def _float_text(value: Any) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return _java_decimal("", value)
     single = struct.pack("<f", value)
-    digits = next((p for p in range(1, 9) if _single(float(f"{value:.{p}g}")) == single), 9)
+    fewest = 2 if abs(value) < _LEAST_NORMAL_FLOAT else 1
+    digits = next((p for p in range(fewest, 9) if _single(float(f"{value:.{p}g}")) == single), 9)
     return _java_decimal(f"{value:.{digits}g}", value)
 
 
@@ -116,16 +127,16 @@ def _sql_time_text(value: datetime.time) -> str:
 
 
 def _sql_timestamp_text(value: datetime.datetime) -> str:
-    return f"{value:%Y-%m-%d %H:%M:%S}.{_fraction(value.microsecond)}"
+    return f"{value.replace(tzinfo=None).isoformat(' ', 'seconds')}.{_fraction(value.microsecond)}"
 
 
-def _local_time_text(value: datetime.time | datetime.datetime, minutes: str) -> str:
+def _local_time_text(value: datetime.time | datetime.datetime) -> str:
     """Format a time as `java.time` does: without zero seconds and fraction, with a fraction of 3 or 6 digits."""
-    if not value.second and not value.microsecond:
-        return value.strftime(minutes)
-    micros = value.microsecond
-    fraction = "" if not micros else f".{micros // 1000:03d}" if micros % 1000 == 0 else f".{micros:06d}"
-    return value.strftime(f"{minutes}:%S") + fraction
+    # `isoformat` pads years, which `strftime` does not do everywhere.
+    local, micros = value.replace(tzinfo=None), value.microsecond
+    if not value.second and not micros:
+        return local.isoformat(timespec="minutes")
+    return local.isoformat(timespec="seconds" if not micros else "microseconds" if micros % 1000 else "milliseconds")
 
 
 def _instant_text(value: Instant) -> str:
@@ -133,7 +144,7 @@ def _instant_text(value: Instant) -> str:
     nanos = f"{value.nanos:09d}"
     while len(nanos) > 3 and nanos.endswith("000"):
         nanos = nanos[:-3]
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{'' if not value.nanos else '.' + nanos}Z"
+    return f"{moment.isoformat()}{'' if not value.nanos else '.' + nanos}Z"
 
 
 _SCALARS: dict[BasicType, Formatter] = {
@@ -148,8 +159,7 @@ def _local_formatter(type_info: Any) -> Formatter:
     time_type = type_info.time_type
     if time_type is LocalTimeTypeInfo.TimeType.LOCAL_DATE:
         return _nullable(str)
-    minutes = "%H:%M" if time_type is LocalTimeTypeInfo.TimeType.LOCAL_TIME else "%Y-%m-%dT%H:%M"
-    return _nullable(lambda value: _local_time_text(value, minutes))
+    return _nullable(_local_time_text)
 
 
 def _array_formatter(type_info: Any) -> Formatter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.serialization import BulkWriterFactory, Encoder
 
 
@@ -93,6 +94,7 @@ class DefaultRollingPolicy(RollingPolicy):
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int) -> None:
         names = ("part size", "rollover interval", "inactivity interval")
         for name, limit in zip(names, (part_size, rollover_interval, inactivity_interval), strict=True):
+            require(limit, int, f"the {name} of a rolling policy")
             if limit <= 0:
                 raise ValueError(f"the {name} must be positive, found {limit}")
         self.part_size = part_size
@@ -153,6 +155,7 @@ class OutputFileConfig:
             Args:
                 prefix: Followed by `-`, an id of writer and subtask, `-` and a counter (default `part`).
             """
+            require(prefix, str, "with_part_prefix()")
             self._prefix = prefix
             return self
 
@@ -162,6 +165,7 @@ class OutputFileConfig:
             Args:
                 suffix: Such as `.csv` (default: empty); it does not affect the format.
             """
+            require(suffix, str, "with_part_suffix()")
             self._suffix = suffix
             return self
 
@@ -309,3 +313,12 @@ class FileSinkSettings:
     compaction: FileCompaction | None = None
     compaction_was_disabled: bool = False
     columns: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the path: an empty one would be the working directory of a host.
+
+        Raises:
+            ValueError: it is empty.
+        """
+        if not self.base_path:
+            raise ValueError(f"a file sink needs the path of a directory; found {self.base_path!r}")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from firesteel.common.checks import require
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
-from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.common.type_classes.type_information import checked_type
+from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.user_location import user_location
+from firesteel.errors import InvalidProgramError
 from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
@@ -19,6 +21,7 @@ from firesteel.graph.transformations import (
     PythonOperatorKind,
     SinkTransformation,
     Transformation,
+    UnionTransformation,
 )
 
 if TYPE_CHECKING:
@@ -46,19 +49,15 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
         raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
 
 
-def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
-    """Return the declared type, or the type of pickled objects if none is declared.
+def type_or_pickled(type_info: TypeInformation[Any] | list[TypeInformation[object]] | None) -> TypeInformation[Any]:
+    """Return the declared type, or the type of pickled objects if none is declared; a list is that of a row's fields.
 
     Raises:
         TypeError: `type_info` is not a `TypeInformation`.
     """
     if type_info is None:
         return PickledBytesTypeInfo()
-    if not isinstance(type_info, TypeInformation):
-        named = next((name for name, made in vars(Types).items() if made is type_info), None)
-        hint = "" if named is None else f"; call it: Types.{named}()"
-        raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
-    return type_info
+    return RowTypeInfo(type_info) if isinstance(type_info, list) else checked_type(type_info)
 
 
 class OperatorSettings(WithoutJava):
@@ -67,13 +66,29 @@ class OperatorSettings(WithoutJava):
     _environment: StreamExecutionEnvironment
     _transformation: Transformation
 
+    def _setting(self, call: str, *values: object, kinds: type | tuple[type, ...] = str) -> Transformation:
+        """Return the transformation whose settings `call` changes, after a check of the values' types.
+
+        Raises:
+            InvalidProgramError: it is no operator, so that nothing would come of its settings.
+            TypeError: a value is of another type.
+        """
+        for value in values:
+            require(value, kinds, call)
+        if isinstance(self._transformation, (PartitionTransformation, UnionTransformation)):
+            kind = "union" if isinstance(self._transformation, UnionTransformation) else "partitioned stream"
+            raise InvalidProgramError(
+                f"{call} sets an operator, and a {kind} is none: call it on the one before or after"
+            )
+        return self._transformation
+
     def name(self, name: str) -> Self:
         """Set the name of the operator.
 
         Args:
             name: Shown in plans, logs and metrics; need not be unique.
         """
-        self._transformation.name = name
+        self._setting("name()", name).name = name
         return self
 
     def uid(self, uid: str) -> Self:
@@ -83,7 +98,7 @@ class OperatorSettings(WithoutJava):
             uid: Unique within the program: `execute` rejects duplicates. By default, ids depend on the structure of the
                 program.
         """
-        self._transformation.uid = uid
+        self._setting("uid()", uid).uid = uid
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
@@ -95,9 +110,10 @@ class OperatorSettings(WithoutJava):
         Raises:
             ValueError: `uid_hash` is not 32 hexadecimal digits.
         """
+        transformation = self._setting("set_uid_hash()", uid_hash)
         if len(uid_hash) != 32 or any(digit not in "0123456789abcdefABCDEF" for digit in uid_hash):
             raise ValueError(f"uid_hash must be 32 hexadecimal digits, found {uid_hash!r}")
-        self._transformation.user_hash = uid_hash
+        transformation.user_hash = uid_hash
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
@@ -109,13 +125,13 @@ class OperatorSettings(WithoutJava):
         Raises:
             ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
-        require(parallelism, int, "set_parallelism()")
+        transformation = self._setting("set_parallelism()", parallelism, kinds=int)
         if parallelism < 1 and parallelism != ExecutionConfig.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
         self._check_non_parallel("parallelism", parallelism)
         is_default = parallelism == ExecutionConfig.PARALLELISM_DEFAULT
-        self._transformation.parallelism = self._environment.get_parallelism() if is_default else parallelism
-        self._transformation.parallelism_configured = not is_default
+        transformation.parallelism = self._environment.get_parallelism() if is_default else parallelism
+        transformation.parallelism_configured = not is_default
         return self
 
     def _check_non_parallel(self, what: str, number: int) -> None:
@@ -133,10 +149,11 @@ class OperatorSettings(WithoutJava):
         Raises:
             ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
+        transformation = self._setting("set_max_parallelism()", max_parallelism, kinds=int)
         if not 1 <= max_parallelism <= 32768:
             raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
         self._check_non_parallel("max parallelism", max_parallelism)
-        self._transformation.max_parallelism = max_parallelism
+        transformation.max_parallelism = max_parallelism
         return self
 
     def set_description(self, description: str) -> Self:
@@ -145,12 +162,12 @@ class OperatorSettings(WithoutJava):
         Args:
             description: Shown in plans instead of the name; the name still labels logs and metrics.
         """
-        self._transformation.description = description
+        self._setting("set_description()", description).description = description
         return self
 
     def disable_chaining(self) -> Self:
         """Exclude the operator from operator chains."""
-        self._transformation.chaining_strategy = "NEVER"
+        self._setting("disable_chaining()").chaining_strategy = "NEVER"
         return self
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
@@ -159,10 +176,12 @@ class OperatorSettings(WithoutJava):
         Args:
             slot_sharing_group: Name of a group, or a `SlotSharingGroup`, whose resources are registered by this call.
         """
+        kinds = (str, SlotSharingGroup)
+        transformation = self._setting("slot_sharing_group()", slot_sharing_group, kinds=kinds)
         if isinstance(slot_sharing_group, SlotSharingGroup):
             self._environment.register_slot_sharing_group(slot_sharing_group)
             slot_sharing_group = slot_sharing_group.get_name()
-        self._transformation.slot_sharing_group = slot_sharing_group
+        transformation.slot_sharing_group = slot_sharing_group
         return self
 
 

@@ -51,6 +51,7 @@ class StreamSinks(StreamBase[T]):
             >>> run_local(env).lines
             ['words> to', 'words> be']
         """
+        require(sink_identifier, (str, type(None)), "print()")
         stream = _printable(self._values())
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
         return legacy_sink(stream, "Print to Std. Out", operator)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from firesteel.common.checks import require
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream.streams.stream_base import StreamBase, check_function
+from firesteel.datastream.streams.stream_base import StreamBase, check_function, type_or_pickled
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
 from firesteel.functions.operator_builder import add_operator, key_type_of, keyed_by_nothing, stream_of
 from firesteel.functions.operator_descriptors import WindowOperator
@@ -83,6 +83,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
         Raises:
             ValueError: `time_ms` is negative.
         """
+        require(time_ms, int, "allowed_lateness(), in ms,")
         if time_ms < 0:
             raise ValueError(f"Allowed lateness must be 0 ms or greater, found {time_ms}")
         self._allowed_lateness_ms = time_ms
@@ -164,7 +165,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
     ) -> DataStream[Any]:
         require(function, AggregateFunction, "aggregate()")
         self._check_window_function(window_function, "aggregate()")
-        return self._window(function, window_function, accumulator_type, output_type)
+        return self._window(function, window_function, type_or_pickled(accumulator_type), output_type)
 
 
 class WindowedStream(_Windowed[T, W], Generic[T, K, W]):

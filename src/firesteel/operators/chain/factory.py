@@ -19,6 +19,7 @@ from firesteel.operators.one_input import (
     FlatMapRunner,
     KeyByRunner,
     MapRunner,
+    PartitionCustomRunner,
     ProcessRunner,
     TagAndKeyByRunner,
 )
@@ -189,7 +190,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
         name, task, out, d.key_selector, key_keeper(d.key_type), d.side
     ),
     descriptors.ValuesOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
-    descriptors.PartitionCustomOperator: lambda d, name, task, out: KeyByRunner(name, task, out, d.key_selector),
+    descriptors.PartitionCustomOperator: lambda d, name, task, out: PartitionCustomRunner(name, task, out, d),
     descriptors.KeyedProcessOperator: _keyed_process,
     descriptors.ReduceOperator: lambda d, name, task, out: ReduceRunner(
         name, task, out, d.key_type, d.function, d.value_type
