@@ -91,6 +91,19 @@ def test_a_note_names_what_only_others_read(keys: list[str], readers: list[Reade
     assert note_of_unread(keys, *readers) == note
 
 
+@pytest.mark.parametrize(
+    ("reader", "keys"),
+    [
+        (Reader.HISTORY_SERVER, "fs.default-scheme fs.s3a.secret.key s3.endpoint fs.azure.account.key.a"),
+        (Reader.HISTORY_SERVER, "security.ssl.rest.enabled security.ssl.rest.keystore security.ssl.protocol"),
+        (Reader.JOB, "security.ssl.enabled security.ssl.keystore security.ssl.protocol security.ssl.algorithms"),
+        (Reader.CLUSTER, "execution.state-recovery.allow-unverified-state security.ssl.truststore"),
+    ],
+)
+def test_what_helpers_read_is_no_unread_option(reader: Reader, keys: str) -> None:
+    assert note_of_unread(keys.split(), reader) is None
+
+
 def test_the_longest_pattern_counts() -> None:
     patterns = {"rest.*": 1, "rest.flamegraph.*": 2, "rest.port": 3}
     assert [closest(patterns, key) for key in ("rest.a.b", "rest.flamegraph.a", "rest.port", "rest")] == [1, 2, 3, None]

@@ -48,3 +48,13 @@ def test_a_slot_follows_the_clock_of_its_job(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_clock_of_the_process_starts_with_the_wall_clock() -> None:
     assert abs(SteadyClock().now_ms() - time.time() * 1000) < 60_000
+
+
+def test_a_thread_that_has_to_wait_between_two_readings_does_not_turn_back_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running_ns = iter([0, 5_000_000_000])  # The second one is read after a pause of five seconds.
+    monkeypatch.setattr(clock, "running_ns", lambda: next(running_ns))
+    current = clock.Millisecond()
+    current.tick()
+    assert 0 < current.until_ns <= 1_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import random
 from dataclasses import replace
 
@@ -30,6 +31,7 @@ from firesteel.columns.kernels.window_tables import WindowTableFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
+from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.operators.chain.operator import Output, TaskInfo
 from firesteel.operators.chain.user_metrics import measured
 from firesteel.operators.column_runner import ColumnRunner
@@ -203,3 +205,11 @@ def test_a_row_is_late_if_all_its_windows_have_ended():
         times = pa.array([begin, begin - 10_001], pa.int64()).cast(pa.timestamp("us"))
         target.process([ColumnBatch((pa.array(["a", "b"]), pa.array([1, 2], pa.int32()), times), 2)], None)
     assert measured(target.task.metrics) == {"op.numLateRecordsDropped": 2}
+
+
+def test_a_descriptor_in_a_job_graph_of_a_former_release_is_complete() -> None:
+    factory = DeduplicateFactory((0,), True, None, (INT, INT))
+    former = ColumnOperator.__new__(ColumnOperator)
+    former.__setstate__([factory, 1, "Deduplicate"])
+    assert former == ColumnOperator(factory, 1, "Deduplicate", is_narrowed=False)
+    assert pickle.loads(pickle.dumps(former)) == former

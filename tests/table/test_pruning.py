@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from firesteel.columns.type_text import type_text
+from firesteel.table import PlanReference
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules.rules import optimize_all
 from tests.table.environments import environment, remaining
@@ -122,12 +124,64 @@ def test_a_narrower_top_n_has_the_same_rows(name, order, tmp_path):
     assert found[0] == found[1] != []
 
 
+WINDOWED = "SELECT {} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY v DESC) AS n FROM {}) WHERE n <= 2"
+TUMBLE = "TABLE(TUMBLE(TABLE e, DESCRIPTOR(t), INTERVAL '1' SECOND))"
+SWAPPED = f"(SELECT txt, v, window_end, window_start FROM {TUMBLE})"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        WINDOWED.format("k, v", "window_start, window_end", TUMBLE),
+        WINDOWED.format("v, n", "window_start, window_end, k", TUMBLE),
+        WINDOWED.format("window_end, v", "window_start, window_end", SWAPPED),
+    ],
+)
+def test_a_narrower_window_top_n_ends_with_the_same_windows(sql, tmp_path):
+    rows = [{"txt": f"{n}", "k": n % 3, "v": n * 7 % 20, "ms": n * 100} for n in range(60)]
+    (tmp_path / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    source = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+    time = "t AS TO_TIMESTAMP_LTZ(ms, 3), WATERMARK FOR t AS t"
+    found = []
+    for prunes in ("true", "false"):
+        t_env = environment("streaming", **{"table.optimizer.prune-top-n-enabled": prunes})
+        t_env.execute_sql(f"CREATE TABLE e (txt STRING, k INT, v INT, ms BIGINT, {time}) {source}")
+        query = t_env.sql_query(sql)
+        (plan,) = t_env._planner.optimized([query._node])
+        (rank,) = nodes([plan], rel.Rank)
+        assert ("txt" in rank.row_type.names) == (prunes == "false")
+        found.append(sorted(remaining(query)))
+    assert found[0] == found[1] != []
+
+
+def test_a_top_n_knows_when_rows_lost_fields(tables):
+    query = TOP.format(order="more", rows="(SELECT k, a, more FROM t)", end=2).replace(
+        "SELECT k FROM", "SELECT a.x FROM"
+    )
+    (rank,) = nodes(optimize_all([tables.sql_query(query)._node], True), rel.Rank)
+    assert rank.is_narrowed
+
+
+def test_a_compiled_plan_keeps_its_columns(tables, tmp_path):
+    tables.execute_sql("CREATE TABLE kept (k INT) WITH ('connector' = 'blackhole')")
+    insert = f"INSERT INTO kept {TOP.format(order='more', rows='t', end=2)}"
+    tables.get_config().set("table.optimizer.prune-top-n-enabled", "false")
+    text = tables.compile_plan_sql(insert).as_json_string()
+    former = re.sub(r',\s*"is_narrowed": null', "", text)
+    assert former != text
+    tables.get_config().set("table.optimizer.prune-top-n-enabled", "true")
+    for plan in (text, former):
+        explained = tables.load_plan(PlanReference.from_json_string(plan)).explain()
+        assert "Rank(" in explained
+        assert ", b, more" in explained[explained.index("Rank(") :].splitlines()[0]
+
+
 def test_the_option_lets_a_top_n_keep_all_columns(tables):
     query = tables.sql_query(TOP.format(order="more", rows="t", end=2))._node
     for prunes, names in (("true", ["k", "more", "at"]), ("false", ["k", "a", "b", "more", "at"])):
         tables.get_config().set("table.optimizer.prune-top-n-enabled", prunes)
         (rank,) = nodes(tables._planner.optimized([query]), rel.Rank)
-        assert (rank.row_type.names, rank.is_narrowed) == (names, prunes == "true")
+        assert (rank.row_type.names, bool(rank.is_narrowed)) == (names, prunes == "true")
 
 
 def test_a_connector_that_makes_whole_rows_gets_whole_rows(tables):

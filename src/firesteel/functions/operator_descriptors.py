@@ -11,7 +11,7 @@ value)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from firesteel.common.typeinfo import TypeInformation
@@ -349,6 +349,13 @@ class ColumnOperator(OperatorDescriptor):
     inputs: int = 1
     description: str | None = None
     is_narrowed: bool = False
+
+    def __setstate__(self, state: list[object]) -> None:
+        """Restore a descriptor; those in job graphs of former releases have fewer fields."""
+        known = fields(self)
+        values = [*state, *(field.default for field in known[len(state) :])]
+        for field, value in zip(known, values, strict=True):
+            object.__setattr__(self, field.name, value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from firesteel.operators.async_calls import AsyncCalls
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.context import TaskRuntimeContext
 from firesteel.operators.chain.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.chain.operator_errors import ChangedQueryError
 from firesteel.operators.chain.user_metrics import TaskMetricGroup
 from firesteel.operators.keyed import store_of
-from firesteel.operators.state.descriptions import OF_LAYOUT
+from firesteel.operators.state.descriptions import OF_LAYOUT, check_layout
 from firesteel.operators.state.entries import Delta
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_table import StateTable
@@ -92,12 +91,9 @@ class ColumnRunner(Operator):
         )
 
     def _check_layout(self) -> None:
-        restored = self.backend.restored.pop(OF_LAYOUT, None)
-        if restored is not None:
-            if restored["value"] != self._layout:
-                raise ChangedQueryError(self.name, restored["value"], self._layout, self._is_narrowed)
-        elif self._is_narrowed and any(self.backend.tables.values()):
-            raise ChangedQueryError(self.name, "that of a former release", self._layout, self._is_narrowed)
+        restored = self.backend.restored.pop(OF_LAYOUT, {}).get("value")
+        if restored is not None or any(self.backend.tables.values()):
+            check_layout(self.name, restored, self._layout, self._is_narrowed)
 
     def _table(self, name: str) -> StateTable:
         # Without a layout nothing would refuse the state of another query.

@@ -9,9 +9,9 @@ from typing import Literal
 from firesteel.common.text_table import text_table
 from firesteel.functions.operator_descriptors import ColumnOperator
 from firesteel.graph.job_graph import ChainedOperator, JobGraph, JobVertex
-from firesteel.operators.chain.operator_errors import ChangedQueryError, StateMigrationError
+from firesteel.operators.chain.operator_errors import StateMigrationError
 from firesteel.operators.chain.subtask import operator_ids, operators_of
-from firesteel.operators.state.descriptions import OF_KEYS, OF_LAYOUT, Description, check_same, type_text
+from firesteel.operators.state.descriptions import OF_KEYS, OF_LAYOUT, check_layout, check_same, type_text
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
 from firesteel.task.checkpoint_metadata import VertexLayout
 from firesteel.task.restore import StateRestoreError, adopt_layout, has_state
@@ -158,18 +158,18 @@ def _problem(files: SavepointFiles, vertex: JobVertex, node: ChainedOperator) ->
         adopt_layout(vertex, files.operators[operator_id][1])
         if before and after is not None:
             check_same(f"the key of operator {node.name!r}", "type", before["key"], after)
-        _check_layout(files.description(operator_id, TableName(OF_LAYOUT)), node)
+        if isinstance(node.operator, ColumnOperator):
+            _check_layout(files, operator_id, node.name, node.operator)
     except (StateRestoreError, StateMigrationError) as error:
         return str(error)
     return ""
 
 
-def _check_layout(before: Description, node: ChainedOperator) -> None:
-    """Check that an operator of SQL keeps what it has kept; earlier releases did not note that."""
-    if isinstance(node.operator, ColumnOperator) and before:
-        restored, asked = before["value"], node.operator.factory.state_layout()
-        if restored != asked:
-            raise ChangedQueryError(node.name, restored, asked)
+def _check_layout(files: SavepointFiles, operator_id: str, name: str, operator: ColumnOperator) -> None:
+    """Check that an operator of SQL keeps what it has kept."""
+    before = files.description(operator_id, TableName(OF_LAYOUT))
+    if before or has_state(files.metadata, files.operators[operator_id][1], operator_id, files.frames):
+        check_layout(name, before.get("value"), operator.factory.state_layout(), operator.is_narrowed)
 
 
 def _key_type(vertex: JobVertex, node: ChainedOperator) -> object:

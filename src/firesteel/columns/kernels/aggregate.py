@@ -72,7 +72,7 @@ class GroupAggregateFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return groups_layout(self.keys, self.calls, self.input_types)
+        return groups_layout(self.keys, self.calls, self.input_types, self.retracts)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -37,7 +37,8 @@ class DeduplicateFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        kind = f"{'last' if self.keeps_last else 'first'}{'' if self.time is None else ' in time'}"
+        return rows_layout(kind, self.types, self.partition)
 
     def make(self) -> Kernel:
         """Return the kernel."""

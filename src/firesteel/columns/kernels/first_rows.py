@@ -32,7 +32,7 @@ class FirstRowFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout("first in time", self.types, self.partition)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -37,7 +37,7 @@ class IntervalJoinFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return self.join.state_layout()
+        return self.join.state_layout("interval join")
 
     def make(self) -> Kernel:
         """Return the kernel."""

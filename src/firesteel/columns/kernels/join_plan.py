@@ -41,9 +41,10 @@ class JoinPlan:
     state_ttl_ms: tuple[int | None, int | None] = (None, None)
     broadcast: int | None = None
 
-    def state_layout(self) -> Layout:
-        """Return the layout of the state."""
-        return rows_layout(self.left_types, self.right_types)
+    def state_layout(self, kind: str) -> Layout:
+        """Return the layout of the state of a kind of joins."""
+        sides = zip((self.left_types, self.right_types), self.keys, strict=True)
+        return tuple(part for types, keys in sides for part in rows_layout(f"{self.kind} {kind}", types, keys))
 
     @property
     def is_semi(self) -> bool:

@@ -22,7 +22,7 @@ class JoinFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return self.join.state_layout()
+        return self.join.state_layout("join")
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -47,7 +47,7 @@ class MatchFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout("pattern", self.types, self.partition, self.order)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -34,7 +34,7 @@ class NormalizeFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout("current", self.types, self.keys)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -57,7 +57,8 @@ class OverPlan:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return *rows_layout(self.types), *groups_layout(self.partition, self.calls, self.types)
+        rows = rows_layout("OVER", self.types, self.partition, self.order)
+        return *rows, *groups_layout(self.partition, self.calls, self.types)
 
 
 class OverCall:

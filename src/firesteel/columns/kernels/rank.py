@@ -60,7 +60,8 @@ class RankFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        kind = "window Top-N" if self.window_end is not None else f"Top-N ({self.strategy.name})"
+        return rows_layout(kind, self.types, self.partition, self.order)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -32,7 +32,7 @@ class SetOperationFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout(f"{self.kind}{' ALL' if self.all else ''}", self.types)
 
     def make(self) -> Kernel:
         """Return the kernel."""

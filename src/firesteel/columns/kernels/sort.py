@@ -57,7 +57,7 @@ class SortFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout("waiting", self.types, (), self.order)
 
     def make(self) -> Kernel:
         """Return the kernel."""

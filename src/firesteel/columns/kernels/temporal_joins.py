@@ -39,7 +39,7 @@ class TemporalJoinFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return self.join.state_layout()
+        return self.join.state_layout("temporal join")
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -39,7 +39,7 @@ class UpsertMaterializeFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return rows_layout("upserted", self.types, self.keys)
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -64,7 +64,8 @@ class WindowAggregateFactory:
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
         windows = () if self.window is None else self.window.state_layout()
-        return *groups_layout(self.keys, self.calls, self.input_types), *windows
+        windows = () if self.window is None else self.window.state_layout()
+        return *groups_layout(self.keys, self.calls, self.input_types, self.retracts), *windows
 
     def make(self) -> Kernel:
         """Return the kernel."""

@@ -36,7 +36,7 @@ class WindowJoinFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return self.join.state_layout()
+        return self.join.state_layout("window join")
 
     def make(self) -> Kernel:
         """Return the kernel."""

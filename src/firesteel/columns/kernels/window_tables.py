@@ -30,7 +30,7 @@ class WindowTableFactory:
 
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
-        return rows_layout(self.types)
+        return *rows_layout("window", self.types, self.window.partition), *self.window.state_layout()
 
     def make(self) -> Kernel:
         """Return the kernel."""

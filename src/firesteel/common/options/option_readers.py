@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import cache
 
-from firesteel.common.options.declared import declared_options
+from firesteel.common.options import stored_options
+from firesteel.common.options.declared import AREAS, options_of
 from firesteel.common.options.deprecated_keys import deprecated_keys
 from firesteel.common.options.option_classes import OptionClass, class_of
 from firesteel.common.options.option_rule import closest
@@ -34,16 +36,18 @@ _PATTERNS: tuple[tuple[set[Reader], str], ...] = (
     (
         # What a job has takes precedence over what its cluster has.
         _JOB | _CLUSTER | _GATEWAY,
-        "cluster.evenly-spread-out-slots execution.checkpointing.* execution.state-recovery.from-local fs.* "
+        "cluster.evenly-spread-out-slots execution.checkpointing.* execution.state-recovery.allow-unverified-state "
+        "execution.state-recovery.from-local "
         "heartbeat.* io.tmp.dirs job.autoscaler.* jobmanager.adaptive-scheduler.* "
         "jobmanager.execution.failover-strategy jobmanager.scheduler jobmanager.scheduler.* parallelism.default "
-        "pekko.* presto.* python.executable restart-strategy.* s3.* s3a.* security.ssl.rest.* slot.* state.* task.* "
+        "pekko.* python.executable restart-strategy.* slot.* state.* task.* "
         "taskmanager.memory.managed.* taskmanager.numberOfTaskSlots web.adaptive-scheduler.*",
     ),
     (
-        # A client finds its cluster by them.
+        # All of them reach files, and listen or find those who do.
         _JOB | _CLUSTER | _GATEWAY | _HISTORY,
-        "env.log.* rest.* security.rest.*",
+        "env.log.* fs.* presto.* rest.* s3.* s3a.* security.rest.* security.ssl.algorithms security.ssl.protocol "
+        "security.ssl.rest.*",
     ),
     (
         _CLUSTER,
@@ -68,10 +72,20 @@ def readers_of(key: str) -> frozenset[Reader]:
         >>> readers_of("execution.buffer-timeout.interval") == {Reader.JOB, Reader.GATEWAY}
         True
     """
-    declared = declared_options().get(key)
-    found = closest(_READERS, declared.key if declared is not None else deprecated_keys().get(key, key))
-    if found is None:
+    # A former key may stand for several options.
+    current = _current_keys().get(key, {deprecated_keys().get(key, key)})
+    found = [closest(_READERS, one) or frozenset() for one in current]
+    if not all(found):
         raise KeyError(f"who reads {key!r}?")
+    return frozenset().union(*found)
+
+
+@cache
+def _current_keys() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for option in options_of(stored_options, *(module for modules in AREAS.values() for module in modules)):
+        for key in (option.key, *option.fallback_keys):
+            found.setdefault(key, set()).add(option.key)
     return found
 
 

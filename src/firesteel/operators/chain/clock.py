@@ -82,9 +82,10 @@ class Millisecond:
 
     def tick(self) -> None:
         """Read the clock."""
+        begun_ns = running_ns()  # First: between the two readings the thread may have to wait.
         self.ms, over_ns = divmod(_of_process.now_ns() if _time_ns is None else _time_ns(), 1_000_000)
         # A time source of a test may go as it likes.
-        self.until_ns = running_ns() + 1_000_000 - over_ns if _time_ns is None else _ALWAYS
+        self.until_ns = begun_ns + 1_000_000 - over_ns if _time_ns is None else _ALWAYS
 
 
 MILLISECOND = Millisecond()

@@ -146,8 +146,7 @@ def _cep(d: descriptors.CepOperator, name: str, task: TaskInfo, output: Output) 
 def _columns(d: descriptors.ColumnOperator, name: str, task: TaskInfo, output: Output) -> Operator:
     from firesteel.operators.column_runner import ColumnRunner  # needs pyarrow, which only tables do
 
-    is_narrowed = getattr(d, "is_narrowed", False)  # a job graph of a former release does not have it
-    return ColumnRunner(name, task, output, d.factory, d.inputs, d.description, is_narrowed)
+    return ColumnRunner(name, task, output, d.factory, d.inputs, d.description, d.is_narrowed)
 
 
 def _rows_to_columns(d: descriptors.RowsToColumnsOperator, name: str, task: TaskInfo, output: Output) -> Operator:

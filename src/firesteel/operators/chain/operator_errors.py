@@ -117,16 +117,14 @@ class ChangedQueryError(StateMigrationError):
 
     def __init__(self, operator: str, restored: object, asked: Sequence[str], is_narrowed: bool = False) -> None:
         before = "; ".join(map(str, restored)) if isinstance(restored, tuple) else str(restored)
+        remedy = (
+            f". If only columns are missing that nothing reads, set {TABLE_PRUNE_TOP_N.key!r} to 'false', which keeps "
+            "them as former releases did"
+        )
         FiresteelError.__init__(
             self,
-            f"the state of operator {operator!r} was restored as {before}, but the query keeps "
-            f"{'; '.join(asked)} now. "
-            + (
-                f"Columns that nothing reads are left out: set {TABLE_PRUNE_TOP_N.key!r} to 'false' to keep them, as "
-                "former releases did"
-                if is_narrowed
-                else "A query that keeps something else starts without the state of its former self"
-            ),
+            f"the state of operator {operator!r} was restored as {before}, but the query keeps {'; '.join(asked)} now. "
+            f"A query that keeps something else starts without the state of its former self{remedy * is_narrowed}",
         )
 
 

@@ -30,7 +30,7 @@ from firesteel.functions.state import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from firesteel.operators.chain.operator_errors import StateMigrationError
+from firesteel.operators.chain.operator_errors import ChangedQueryError, StateMigrationError
 from firesteel.operators.state.entries import Stored
 
 if TYPE_CHECKING:
@@ -208,6 +208,24 @@ def check_same(what: str, part: str, restored: object, asked: object) -> None:
     """
     if restored != asked:
         raise StateMigrationError(what, f"{part} {shown(restored)}", f"{part} {shown(asked)}")
+
+
+def check_layout(operator: str, restored: object, asked: tuple[str, ...], is_narrowed: bool) -> None:
+    """Check that an operator of SQL keeps what it has kept.
+
+    Args:
+        operator: The name of the operator.
+        restored: What it has kept; None in state of former releases, which did not note it.
+        asked: What it keeps.
+        is_narrowed: Whether operators of its job keep fewer columns than in former releases.
+
+    Raises:
+        ChangedQueryError: it keeps something else, or may do so.
+    """
+    if restored is None and is_narrowed:
+        raise ChangedQueryError(operator, "that of a former release", asked, is_narrowed)
+    if restored is not None and restored != asked:
+        raise ChangedQueryError(operator, restored, asked, is_narrowed)
 
 
 def _conversion(old: object, new: object, declared: TypeInformation[object] | None) -> Convert | None:

@@ -54,6 +54,9 @@ class PlanReader:
         if found["class"] == "LookupJoin":
             assert isinstance(table, ResolvedTable)
             made["lookup"] = self._lookup(table, made["right_keys"])
+        if found["class"] == "Rank":
+            # Its columns were chosen when it was compiled; a plan of a former release does not say so.
+            made["is_narrowed"] = bool(made.get("is_narrowed"))
         node: Rel = BY_NAME[str(found["class"])](**made)
         return node
 

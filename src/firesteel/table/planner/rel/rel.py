@@ -210,9 +210,9 @@ class Rank(OneInput):
     Attributes:
         function: ROW_NUMBER, RANK or DENSE_RANK.
         outputs_rank: Whether the rank is an additional last column.
-        window: Indexes of window start and end in `partition`, for a window Top-N.
-        end_column: Index of the column with the last rank, instead of `end`.
-        is_narrowed: Whether columns that nothing reads were left out, which former releases kept.
+        window: Indexes of window start and end, for a window Top-N.
+        is_narrowed: Whether columns or fields that nothing reads were left out, which former releases kept; None before
+            that was decided. The plans of COMPILE PLAN keep what they have.
     """
 
     input: Rel
@@ -224,7 +224,7 @@ class Rank(OneInput):
     outputs_rank: bool
     row_type: RowType
     window: tuple[int, int] | None = None
-    is_narrowed: bool = False
+    is_narrowed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

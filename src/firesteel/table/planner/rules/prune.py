@@ -52,7 +52,8 @@ def prune_columns(roots: Sequence[Rel], is_streaming: bool = True, prunes_ranks:
     whole = {
         id(node)
         for node in nodes
-        if isinstance(node, rel.Rank) and not (prunes_ranks and kinds.get(node.input, INSERT_ONLY) == INSERT_ONLY)
+        if isinstance(node, rel.Rank)
+        and not (prunes_ranks and node.is_narrowed is None and kinds.get(node.input, INSERT_ONLY) == INSERT_ONLY)
     }
 
     def rule_of(node: Rel) -> tuple[_Needs, _Narrow] | None:
@@ -292,8 +293,9 @@ def _rank(node: rel.Rank, uses: Uses, sources: list[Source]) -> Source:
         input=source,
         partition=tuple(places[i] for i in node.partition),
         order=tuple(replace(by, index=places[by.index]) for by in node.order),
+        window=None if node.window is None else (places[node.window[0]], places[node.window[1]]),
         row_type=_row_type(node.row_type, chosen, types),
-        is_narrowed=node.is_narrowed or len(places) < width,
+        is_narrowed=source.row_type.field_types() != node.input.row_type.field_types(),
     )
     return slim, {old: new for new, old in enumerate(chosen)}
 
