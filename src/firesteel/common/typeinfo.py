@@ -24,7 +24,7 @@ from firesteel.common.type_classes.time_types import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from firesteel.common.type_classes.type_information import PickledBytesTypeInfo, TypeInformation
+from firesteel.common.type_classes.type_information import MAKERS, PickledBytesTypeInfo, TypeInformation
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -176,3 +176,6 @@ def _scalar_element(element_type: TypeInformation[T], allowed: frozenset[BasicTy
         names = ", ".join(sorted(basic.name for basic in allowed))
         raise TypeError(f"{array} takes elements of {names}; found {element_type!r}")
     return element_type
+
+
+MAKERS.update((id(getattr(Types, name)), name) for name in vars(Types) if not name.startswith("_"))

@@ -66,6 +66,10 @@ class TypeInformation(WithoutJava, Generic[T]):
         return type(self).__name__
 
 
+MAKERS: dict[int, str] = {}
+"""The names of what `Types` has, by id; `Types` itself imports this module."""
+
+
 def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
     """Return a type that a program declares.
 
@@ -79,10 +83,8 @@ def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
     """
     if isinstance(type_info, TypeInformation):
         return type_info
-    from firesteel.common.typeinfo import Types  # imports this module
-
-    named = next((name for name, made in vars(Types).items() if made is type_info), None)
-    hint = "" if named is None else f"; call it: Types.{named}()"
+    name = MAKERS.get(id(type_info))
+    hint = "" if name is None else f"; call it: Types.{name}()"
     raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
 
 
