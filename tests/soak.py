@@ -69,7 +69,7 @@ def main() -> int:
     options = parser.parse_args()
     first = options.first
     os.environ.setdefault("FIRESTEEL_RPC_SECRET", os.urandom(16).hex())
-    if wrong := cluster_soak.run(options.hours, cluster_soak.JOBS) if options.hours else []:
+    if wrong := cluster_soak.run(options.hours) if options.hours else []:
         print(f"the cluster: {'; '.join(wrong)}", file=sys.stderr)
         return 1
     kinds = ["filesystem", "zookeeper"] if JAR.exists() else ["filesystem"]

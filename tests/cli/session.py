@@ -36,14 +36,19 @@ _run_directories: dict[str, str] = {}
 
 
 def firesteel(
-    *arguments: str, check: bool = True, cwd: Path | None = None, text: str | None = None, **environment: str
+    *arguments: str,
+    check: bool = True,
+    cwd: Path | None = None,
+    text: str | None = None,
+    wait_s: float = 120,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "firesteel", *arguments],
         input=text,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=wait_s,
         check=False,
         cwd=cwd,
         env={**os.environ, **_run_directory(arguments), **environment},

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 
-PAUSE_S = 15
+PAUSE_S = 60
 _TYPES = 40
 
 
