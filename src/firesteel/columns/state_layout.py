@@ -39,7 +39,7 @@ def rows_layout(
         >>> rows_layout("last", [DataTypes.BIGINT(), DataTypes.STRING()], [0], [(1, True, False)])
         ('last rows of (int64 KEY, string) by (1 DESC)',)
     """
-    columns = [f"{_type(kind)} KEY" if index in keys else _type(kind) for index, kind in enumerate(types)]
+    columns = [f"{_type(column)} KEY" if index in keys else _type(column) for index, column in enumerate(types)]
     sorted_by = [f"{n}{' DESC' * descends}{' NULLS FIRST' * nulls_first}" for n, descends, nulls_first in order]
     text = f"{kind} rows of ({', '.join(columns)})"
     return (f"{text} by ({', '.join(sorted_by)})" if sorted_by else text,)

@@ -92,7 +92,8 @@ class ColumnRunner(Operator):
 
     def _check_layout(self) -> None:
         restored = self.backend.restored.pop(OF_LAYOUT, {}).get("value")
-        if restored is not None or any(self.backend.tables.values()):
+        # Tables are looked at where it matters only: the length of one on disk takes a scan.
+        if restored is not None or (self._is_narrowed and any(self.backend.tables.values())):
             check_layout(self.name, restored, self._layout, self._is_narrowed)
 
     def _table(self, name: str) -> StateTable:

@@ -64,7 +64,6 @@ class WindowAggregateFactory:
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
         windows = () if self.window is None else self.window.state_layout()
-        windows = () if self.window is None else self.window.state_layout()
         return *groups_layout(self.keys, self.calls, self.input_types, self.retracts), *windows
 
     def make(self) -> Kernel:

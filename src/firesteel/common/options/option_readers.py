@@ -37,10 +37,9 @@ _PATTERNS: tuple[tuple[set[Reader], str], ...] = (
         # What a job has takes precedence over what its cluster has.
         _JOB | _CLUSTER | _GATEWAY,
         "cluster.evenly-spread-out-slots execution.checkpointing.* execution.state-recovery.allow-unverified-state "
-        "execution.state-recovery.from-local "
-        "heartbeat.* io.tmp.dirs job.autoscaler.* jobmanager.adaptive-scheduler.* "
-        "jobmanager.execution.failover-strategy jobmanager.scheduler jobmanager.scheduler.* parallelism.default "
-        "pekko.* python.executable restart-strategy.* slot.* state.* task.* "
+        "execution.state-recovery.from-local heartbeat.* io.tmp.dirs job.autoscaler.* "
+        "jobmanager.adaptive-scheduler.* jobmanager.execution.failover-strategy jobmanager.scheduler "
+        "jobmanager.scheduler.* parallelism.default pekko.* python.executable restart-strategy.* slot.* state.* task.* "
         "taskmanager.memory.managed.* taskmanager.numberOfTaskSlots web.adaptive-scheduler.*",
     ),
     (

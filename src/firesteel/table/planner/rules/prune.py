@@ -48,12 +48,12 @@ def prune_columns(roots: Sequence[Rel], is_streaming: bool = True, prunes_ranks:
             as these are found by their upsert key, or by all of their columns.
     """
     nodes = inputs_first(roots)
-    kinds = kinds_of_all(nodes) if is_streaming else {}
+    ranks = [node for node in nodes if isinstance(node, rel.Rank)]
+    kinds = kinds_of_all(rank.input for rank in ranks) if is_streaming else {}
     whole = {
-        id(node)
-        for node in nodes
-        if isinstance(node, rel.Rank)
-        and not (prunes_ranks and node.is_narrowed is None and kinds.get(node.input, INSERT_ONLY) == INSERT_ONLY)
+        id(rank)
+        for rank in ranks
+        if not (prunes_ranks and rank.is_narrowed is None and kinds.get(rank.input, INSERT_ONLY) == INSERT_ONLY)
     }
 
     def rule_of(node: Rel) -> tuple[_Needs, _Narrow] | None:
@@ -280,7 +280,7 @@ def _interval_join(node: rel.IntervalJoin, uses: Uses, sources: list[Source]) ->
 
 def _rank_needs(node: rel.Rank, uses: Uses) -> list[Uses]:
     below = {i: fields for i, fields in uses.items() if i < len(node.input.row_type)}
-    return [_used(below, dict.fromkeys((*node.partition, *(by.index for by in node.order))))]
+    return [_used(below, dict.fromkeys((*node.partition, *(by.index for by in node.order), *(node.window or ()))))]
 
 
 def _rank(node: rel.Rank, uses: Uses, sources: list[Source]) -> Source:
