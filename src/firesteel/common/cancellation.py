@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
-__all__ = ["belongs_to_job", "is_cancelled", "let_cancel"]
+__all__ = ["is_cancelled", "let_cancel"]
 
 _cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", default=None)
 
@@ -16,11 +16,6 @@ _cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("cancelled", defa
 def let_cancel(is_cancelled: Callable[[], bool]) -> None:
     """Let `is_cancelled()` in this thread, and in those that run with a copy of its context, ask this function."""
     _cancelled.set(is_cancelled)
-
-
-def belongs_to_job() -> bool:
-    """Return whether this thread works for a job that can be cancelled."""
-    return _cancelled.get() is not None
 
 
 def is_cancelled() -> bool:

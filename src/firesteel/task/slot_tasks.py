@@ -319,6 +319,10 @@ class SlotTasks:
             with self._stopwatch.within(subtask):
                 subtask.gate.receive(gate, source_slot - base, decode(payload))
             yield from self._take_rows()
+        for subtask in self.stages[stage].values():
+            with self._stopwatch.within(subtask):
+                subtask.gate.flush()
+        yield from self._take_rows()
 
     def _report(self, stage: int, committables: list[object], chain: Chain, number: int, stored: Stored) -> StageReport:
         subtasks = self.stages[stage].values()

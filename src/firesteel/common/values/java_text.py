@@ -102,14 +102,14 @@ def _java_decimal(shortest: str, value: float) -> str:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
-    sign, digit_tuple, exponent = Decimal(shortest).as_tuple()
-    assert isinstance(exponent, int)
-    digits = "".join(map(str, digit_tuple)).lstrip("0")
+    prefix = "-" if shortest[0] == "-" else ""
+    mantissa, _, power = shortest.lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
     stripped = digits.rstrip("0")
-    exponent += len(digits) - len(stripped)
-    prefix = "-" if sign else ""
     if not stripped:
         return prefix + "0.0"
+    exponent = len(digits) - len(stripped) - len(fraction) + int(power or 0)
     point = len(stripped) + exponent
     if not -3 < point <= 7:
         return f"{prefix}{stripped[0]}.{stripped[1:] or '0'}E{point - 1}"

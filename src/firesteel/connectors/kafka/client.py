@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, wait
-from functools import partial
 from typing import Any, TypeVar
 
-from firesteel.common.cancellation import belongs_to_job, is_cancelled
+from firesteel.common.cancellation import is_cancelled
 from firesteel.common.optional_package import optional_package
 from firesteel.connectors.kafka.properties import admin_settings, timeout_s
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
 from firesteel.errors import FiresteelError
 
 T = TypeVar("T")
+Answers = Mapping[Any, Future[Any]]
+"""What was asked about -> the client's answer."""
+
 Offsets = dict[KafkaTopicPartition, int]
 
 _RETRY_S = 0.1
@@ -96,17 +99,15 @@ def answer_of(call: Callable[[], T], errors: LastError, poll: Callable[[], objec
         KafkaError: the job is being cancelled, and brokers are out of reach or silent. The call goes on in its own
             thread.
     """
-    if not belongs_to_job():
-        return call()
+    answer = _in_thread(call)
+    _wait_for([answer], errors, poll)
+    return answer.result()
+
+
+def _in_thread(call: Callable[[], T]) -> Future[T]:
     answer: Future[T] = Future()
     threading.Thread(target=_answer, args=(call, answer), name="kafka-call", daemon=True).start()
-    waited_s = 0.0
-    while not wait([answer], _STEP_S).done:
-        poll()
-        waited_s += _STEP_S if is_cancelled() else 0
-        if waited_s >= (_PAUSED_GRACE_S if errors.error is None else _GRACE_S):
-            raise errors.about("wait for an answer any longer", "the job is cancelled")
-    return answer.result()
+    return answer
 
 
 def _answer(call: Callable[[], T], answer: Future[T]) -> None:
@@ -114,6 +115,20 @@ def _answer(call: Callable[[], T], answer: Future[T]) -> None:
         answer.set_result(call())
     except BaseException as error:
         answer.set_exception(error)
+
+
+def _wait_for(answers: Collection[Future[Any]], errors: LastError, poll: Callable[[], object]) -> None:
+    """Wait until answers are there.
+
+    Raises:
+        KafkaError: the job is being cancelled, and brokers are out of reach or silent.
+    """
+    waited_s = 0.0
+    while wait(answers, _STEP_S).not_done:
+        poll()
+        waited_s += _STEP_S if is_cancelled() else 0
+        if waited_s >= (_PAUSED_GRACE_S if errors.error is None else _GRACE_S):
+            raise errors.about("wait for an answer any longer", "the job is cancelled")
 
 
 class KafkaAdmin:
@@ -135,7 +150,7 @@ class KafkaAdmin:
 
     def partitions(self) -> dict[str, list[int]]:
         """Return the numbers of the partitions of all topics, by topic."""
-        found = self._retry("list topics", lambda left_s: self._client.list_topics(timeout=left_s).topics)
+        found = self._topics("list topics")
         return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def offsets(self, partitions: Iterable[KafkaTopicPartition], spec: object, is_committed: bool = False) -> Offsets:
@@ -150,15 +165,16 @@ class KafkaAdmin:
         level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
         asked = {self._theirs(partition): spec for partition in partitions}
 
-        def ask(left_s: float) -> Offsets:
-            answers = self._client.list_offsets(asked, isolation_level=level, request_timeout=left_s)
-            return {_ours(theirs): answer.result().offset for theirs, answer in answers.items()}
+        def ask(left_s: float) -> Answers:
+            answers: Answers = self._client.list_offsets(asked, isolation_level=level, request_timeout=left_s)
+            return answers
 
-        return self._retry("look up offsets", ask) if asked else {}
+        found = self._retry("look up offsets", ask) if asked else {}
+        return {_ours(theirs): answer.offset for theirs, answer in found.items()}
 
     def require_topic(self, topic: str) -> None:
         """Raise an error if a topic does not exist and the broker does not create topics on request."""
-        found = self._retry("look up a topic", lambda left_s: self._client.list_topics(topic, left_s).topics[topic])
+        found = self._topics("look up a topic", topic)[topic]
         if found.error is not None and found.error.name() not in _PASSING:
             raise self._errors.about(f"write to topic {topic!r}", found.error)
 
@@ -172,57 +188,79 @@ class KafkaAdmin:
         return [(theirs.offset, theirs.metadata or "") for theirs in self._committed(group, None)]
 
     def _committed(self, group: str, asked: list[Any] | None) -> list[Any]:
-        def ask(left_s: float) -> list[Any]:
+        def ask(left_s: float) -> Answers:
             request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
-            answers = self._client.list_consumer_group_offsets(request, require_stable=True, request_timeout=left_s)
-            return [theirs for theirs in _only(answers).topic_partitions if theirs.offset >= 0]
+            how = {"require_stable": True, "request_timeout": left_s}
+            answers: Answers = self._client.list_consumer_group_offsets(request, **how)
+            return answers
 
-        return self._retry(f"look up offsets of group {group!r}", ask)
+        (found,) = self._retry(f"look up offsets of group {group!r}", ask).values()
+        return [theirs for theirs in found.topic_partitions if theirs.offset >= 0]
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
         """Commit offsets for a group."""
         asked = [self._theirs(partition, offset) for partition, offset in offsets.items()]
 
-        def ask(left_s: float) -> None:
+        def ask(left_s: float) -> Answers:
             request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
-            done = _only(self._client.alter_consumer_group_offsets(request, request_timeout=left_s))
+            answers: Answers = self._client.alter_consumer_group_offsets(request, request_timeout=left_s)
+            return answers
+
+        def refuse(done: Any) -> None:
             refused = next((theirs.error for theirs in done.topic_partitions if theirs.error is not None), None)
             if refused is not None:
                 raise self._library.KafkaException(refused)
 
-        self._retry(f"commit offsets of group {group!r}", ask)
+        self._retry(f"commit offsets of group {group!r}", ask, refuse)
+
+    def _topics(self, what: str, *topic: str) -> dict[str, Any]:
+        """Return what brokers say of a topic, or of all, by name."""
+
+        def ask(left_s: float) -> Answers:
+            return {None: _in_thread(lambda: self._client.list_topics(*topic, timeout=left_s))}
+
+        topics: dict[str, Any] = self._retry(what, ask)[None].topics
+        return topics
 
     def _theirs(self, partition: KafkaTopicPartition, *offset: int) -> Any:
         return self._library.TopicPartition(partition.topic, partition.partition, *offset)
 
-    def _retry(self, what: str, ask: Callable[[float], T]) -> T:
-        """Call `ask` until it returns or raises an error that is not transient, or the timeout has passed."""
-        deadline = time.monotonic() + self._timeout_s
-        impatience = threading.Timer(PATIENCE_S, self._tell_of_waiting, [what])
-        impatience.daemon = True
-        impatience.start()
-        try:
-            while True:
-                try:
-                    left_s = max(0.001, deadline - time.monotonic())
-                    return answer_of(partial(ask, left_s), self._errors, lambda: self._client.poll(0))
-                except self._library.KafkaException as error:
-                    self._client.poll(0)
-                    if time.monotonic() + _RETRY_S >= deadline or error.args[0].name() not in _PASSING:
-                        raise self._errors.about(what, error.args[0]) from error
-                time.sleep(_RETRY_S)
-        finally:
-            impatience.cancel()
+    def _retry(
+        self, what: str, ask: Callable[[float], Answers], check: Callable[[Any], None] = lambda answer: None
+    ) -> dict[Any, Any]:
+        """Return the answers by what they are about, asking anew until no error is transient, or the time is over.
 
-    def _tell_of_waiting(self, what: str) -> None:
-        """Say why nothing happens, from another thread: the client does not return before the timeout."""
-        self._client.poll(0)
-        _logger.warning("%s; trying for %g s", self._errors.about(what, "no answer yet"), self._timeout_s)
+        Args:
+            what: What is asked, for errors.
+            ask: Asks the client, given the seconds that are left.
+            check: Raises an error of the client that an answer contains.
+        """
+        begun_s = time.monotonic()
+        tells_at_s = begun_s + PATIENCE_S
 
+        def poll() -> None:
+            nonlocal tells_at_s
+            self._client.poll(0)
+            if time.monotonic() >= tells_at_s:
+                tells_at_s = math.inf
+                delay = self._errors.about(what, "no answer yet")
+                _logger.warning("%s; trying for %g s", delay, self._timeout_s)
 
-def _only(answers: Mapping[Any, Future[Any]]) -> Any:
-    (answer,) = answers.values()
-    return answer.result()
+        while True:
+            try:
+                answers = ask(max(0.001, begun_s + self._timeout_s - time.monotonic()))
+                _wait_for(answers.values(), self._errors, poll)
+                found = {about: answer.result() for about, answer in answers.items()}
+                for answer in found.values():
+                    check(answer)
+            except self._library.KafkaException as error:
+                self._client.poll(0)
+                is_over = time.monotonic() + _RETRY_S >= begun_s + self._timeout_s
+                if is_over or error.args[0].name() not in _PASSING:
+                    raise self._errors.about(what, error.args[0]) from error
+            else:
+                return found
+            time.sleep(_RETRY_S)
 
 
 def _ours(theirs: Any) -> KafkaTopicPartition:

@@ -68,6 +68,7 @@ class PartitionConsumer:
         self._decode_records = getattr(self._deserializer, "decode_records", None)
         most = _MOST_RECORDS if self._decode_records is None else _MOST_IN_COLUMNS
         self._most = min(most, int(settings.properties.get("max.poll.records", most)))
+        self._enough = 1 if self._decode_records is None else self._most
         schema = self._deserializer
         self._record_schema = (
             schema if isinstance(schema, KafkaRecordDeserializationSchema) and schema.takes_records else None
@@ -90,11 +91,16 @@ class PartitionConsumer:
         if start != self._position:
             self._consumer.assign([self._at(start)])
             self._position, self._is_at_end, self._ahead = start, False, []
+        records: list[Any] = []
         while self._position < end:
             messages = self._upto(end, waits)
-            records = [m for m in messages if m.error() is None and (self._takes_tombstones or m.value() is not None)]
-            if records:
+            records += [m for m in messages if m.error() is None and (self._takes_tombstones or m.value() is not None)]
+            # Columns of few rows cost as much as columns of thousands, and messages come in the brokers' portions.
+            if records and (self._position >= end or len(records) >= self._enough):
                 yield self._elements(records)
+                records = []
+        if records:
+            yield self._elements(records)
 
     def _upto(self, end: int, waits: bool) -> list[Any]:
         """Return the next messages before an offset and advance; keep later messages for the next range."""

@@ -244,6 +244,7 @@ class Subtask:
         """Fire the processing-time work that is due, let sinks finish the batch, and flush the edges."""
         if not self._is_open:
             return
+        self.gate.flush()
         # An ended subtask fires no timers: as in Flink, timers in processing time are dropped at the end of input.
         if not self.has_ended:
             self._advance_processing_time()

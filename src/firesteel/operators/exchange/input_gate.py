@@ -15,6 +15,7 @@ from firesteel.operators.chain.operator import (
 )
 from firesteel.operators.chain.record_count import record_count
 from firesteel.operators.exchange.buffers import Item
+from firesteel.operators.exchange.gathered_batches import GatheredBatches
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
@@ -80,7 +81,7 @@ class InputGate:
     """The input of a chain's head: it merges all channels.
 
     The head's watermark is the minimum over its inputs that are not idle. An input ends when all its channels have
-    ended, and the head's output ends when all inputs have.
+    ended, and the head's output ends when all inputs have. Small column batches wait for each other, see `flush`.
 
     Attributes:
         records_in: Number of elements received.
@@ -94,6 +95,7 @@ class InputGate:
         indexes = sorted(set(channels.values()))
         self._inputs = {index: OperatorInput(head, index) for index in indexes}
         self._valves = {i: _Valve(c for c, index in channels.items() if index == i) for i in indexes}
+        self._gathered = GatheredBatches(lambda index, batch: self._inputs[index].process([batch], None))
         self._open = set(channels)
         self._open_channels = Counter(channels.values())
         self._emitted = MIN_TIMESTAMP
@@ -113,14 +115,15 @@ class InputGate:
         return not self._open
 
     def receive(self, gate: int, subtask: int, items: list[Item]) -> None:
-        """Process the items of one buffer in order."""
+        """Process the items of one buffer in order; small column batches may wait for `flush`."""
         channel = (gate, subtask)
         index = self._input_of[channel]
         process, valve = self._inputs[index].process, self._valves[index]
         for item in items:
             if type(item) is tuple:
                 self.records_in += record_count(item[0])
-                process(item[0], item[1])
+                if not self._gathered.add(index, *item):
+                    process(item[0], item[1])
             elif item is None:
                 self._end(channel, index)
             elif isinstance(item, bool):
@@ -132,6 +135,10 @@ class InputGate:
                 if valve.set_watermark(channel, item):
                     self._combine(True)
 
+    def flush(self) -> None:
+        """Process the column batches that wait: at the end of a batch, and before anything that comes after them."""
+        self._gathered.flush()
+
     def _combine(self, advanced: bool) -> None:
         """Pass the combined watermark and idleness of all inputs to the head (Flink: `CombinedWatermarkStatus`)."""
         valves = [valve for valve in self._valves.values() if valve.watermark != MAX_WATERMARK]
@@ -140,6 +147,7 @@ class InputGate:
             self._emit(max(valve.watermark for valve in valves))
         if is_idle != self._is_idle:
             self._is_idle = is_idle
+            self.flush()
             self._head.process_idle(is_idle)
         if not is_idle:
             self._emit(min((valve.watermark for valve in valves if not valve.is_idle), default=MAX_WATERMARK))
@@ -147,12 +155,14 @@ class InputGate:
     def _emit(self, watermark: int) -> None:
         if watermark > self._emitted:
             self._emitted = watermark
+            self.flush()
             with_operator_named(self._head, self._head.process_watermark, watermark)
 
     def _end(self, channel: Channel, index: int) -> None:
         self._open.discard(channel)
         self._open_channels[index] -= 1
         if not self._open_channels[index]:
+            self.flush()
             with_operator_named(self._head, self._head.end_input, index)
         if not self._open:
             self._head.output.end()
