@@ -30,8 +30,8 @@ TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} 
 on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends
 when a consumer has a result and begins when the latest record in it was produced. The first half of the time does
 not count. The producer sends what {LINGER_MS} ms bring to one partition after the other. Broker alone: from the
-producer to a consumer. By hand: one process that consumes, counts in a dictionary and produces, without lasting state. Small
-statements give three rows each, in a session that has run them before: from `execute_sql` to the last row."""
+producer to a consumer. By hand: one process that consumes, counts in a dictionary and produces, without lasting state.
+Small statements give three rows each, in a session that has run them before: from `execute_sql` to the last row."""
 EVENTS = """CREATE TABLE events (k INT, written DOUBLE) WITH ('connector' = 'kafka', 'topic' = '{topic}',
 'properties.bootstrap.servers' = '{servers}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json')"""
 COUNTS = """CREATE TABLE counts (k INT, n BIGINT, written DOUBLE, PRIMARY KEY (k) NOT ENFORCED) WITH (
