@@ -7,6 +7,7 @@ which a process may die.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -121,7 +122,9 @@ class AdminClient:
                 SimpleNamespace(topic=topic, partition=partition, offset=offset, metadata=metadata)
                 for (topic, partition), (offset, metadata) in found.items()
             ]
-            return {groups[0].group: SimpleNamespace(result=lambda: SimpleNamespace(topic_partitions=offsets))}
+            answer: Future[Any] = Future()
+            answer.set_result(SimpleNamespace(topic_partitions=offsets))
+            return {groups[0].group: answer}
 
         return self.cluster.step(look_up)
 
