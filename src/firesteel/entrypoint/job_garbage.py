@@ -39,10 +39,10 @@ class JobGarbage:
 def _return_free_memory() -> None:
     """Let the C allocator return its free pages to the system, if it can (glibc).
 
-    A job's threads leave holes between allocations of other jobs, in up to eight arenas per core. On its own, glibc
-    returns only what is free at the end of an arena. Measured with 12 jobs, each of which was replaced by another after
-    some 30 s: the arenas grew from 20 to 31 MB over 110 jobs, while the memory in use in them stayed the same. One call
-    reduced them to 21 MB, within 6 ms.
+    A job's threads, mostly those of Kafka clients, leave holes between allocations of other jobs, in up to eight arenas
+    per core. On its own, glibc returns only what is free at the end of an arena. Measured with 12 jobs, each of which
+    was replaced by another after some 30 s: the arenas grew from 20 to 31 MB over 110 jobs, and one call reduced them
+    to 21 MB, within 6 ms. Nothing leaked: 25 MB were in use after 47 jobs had ended, and after 139.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
