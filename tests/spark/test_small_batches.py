@@ -8,12 +8,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from firesteel.common import Configuration
 from firesteel.entrypoint.spark_session import shared_gateway
@@ -21,8 +22,10 @@ from firesteel.spark.lane_jobs import LaneJobs, RunStages
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.shim import FAILURE_MARK, SlotFailedError, Stage
 from firesteel.spark.small_batches import SmallBatchError, SmallBatches, small_batches
+from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.versions import BatchTry
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -94,6 +97,63 @@ def test_each_batch_is_a_job_of_one_task_in_the_group_of_its_run(batches: SmallB
     assert tracker.getStageInfo(stage).numTasks == 1
 
 
+def test_the_task_of_an_expected_batch_is_started_before_it(batches: SmallBatches, context: Any) -> None:
+    context.setJobGroup("expected", "small batches")
+    for _ in range(3):
+        batches.expect()
+        batches.expect()  # It is expected already.
+        assert reports(batches) == REPORTS
+    assert len(context.statusTracker().getJobIdsForGroup("expected")) == 3
+
+
+def test_a_task_whose_batch_does_not_come_ends(batches: SmallBatches, context: Any) -> None:
+    context.setJobGroup("in vain", "small batches")
+    batches.expect()
+    expected = batches._expected
+    batches.stand_down()
+    assert_ends(expected)
+    assert reports(batches) == REPORTS
+    batches.expect()
+    expected = batches._expected
+    batches.close()
+    assert_ends(expected)
+
+
+@pytest.mark.parametrize("then", ["batch", "stand down"])
+def test_an_expected_batch_may_be_cancelled(then: str, batches: SmallBatches, context: Any) -> None:
+    context.setJobGroup(f"cancelled {then}", "small batches", interruptOnCancel=True)
+    batches.expect()
+    expected = batches._expected
+    context.cancelJobGroup(f"cancelled {then}")
+    assert_ends(expected)
+    if then == "stand down":
+        batches.stand_down()
+    else:
+        with suppress(ConnectionError, Py4JError):  # or its task had asked for the batch before it was cancelled
+            reports(batches)
+    assert reports(batches) == REPORTS
+
+
+def test_batches_that_follow_each_other_are_expected_and_leave_no_task(
+    context: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = []
+    expect = SmallBatches.expect
+    monkeypatch.setattr(SmallBatches, "expect", lambda batches: expected.append(1) or expect(batches))
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("execution.buffer-timeout.interval", "10 ms")
+    options = "'connector' = 'datagen', 'rows-per-second' = '500', 'number-of-rows' = '500'"
+    t_env.execute_sql(f"CREATE TABLE numbers (n INT) WITH ({options})")
+    t_env.execute_sql("CREATE TABLE counts (n BIGINT) WITH ('connector' = 'blackhole')")
+    t_env.execute_sql("INSERT INTO counts SELECT COUNT(*) FROM numbers").wait()
+    assert expected
+    wait_for(lambda: not context.statusTracker().getActiveJobsIds())
+
+
+def assert_ends(job: Any) -> None:
+    wait_for(job.isDone)
+
+
 def test_an_error_of_user_code_carries_its_failure(batches: SmallBatches) -> None:
     with pytest.raises(SmallBatchError, match=FAILURE_MARK):
         reports(batches, "fail")
@@ -121,10 +181,7 @@ def test_tasks_that_wait_for_a_batch_end_when_it_is_closed(context: Any) -> None
     waiting = batches._tasks.collectAsync()
     assert reports(batches) == REPORTS  # One of the two tasks runs the batch.
     batches.close()
-    deadline = time.monotonic() + 30
-    while not waiting.isDone():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert_ends(waiting)
 
 
 def test_a_jvm_that_is_gone_leaves_no_directory(

@@ -31,6 +31,12 @@ class RunStages(Protocol):
     def __call__(self, stages: Sequence[Stage]) -> Iterable[Row]:
         """Return the output of the last stage."""
 
+    def expect(self) -> None:
+        """Prepare for a batch that comes within some milliseconds."""
+
+    def stand_down(self) -> None:
+        """Give up what was prepared: nobody knows when the next batch comes, or it goes another way."""
+
 
 class LaneJobs:
     """Runs the stages of a batch in tasks of Spark, one per lane.
@@ -48,6 +54,12 @@ class LaneJobs:
         self._context = context
         self._partitions = placed_partitions(context, lanes.hosts)
         self._exchange = None if fuses and len(lanes.slots) == 1 else Exchange(context, len(lanes.slots))
+
+    def expect(self) -> None:
+        """Prepare nothing: the tasks get the stages of their batch when they are made."""
+
+    def stand_down(self) -> None:
+        """Give up nothing."""
 
     def __call__(self, stages: Sequence[Stage]) -> list[Row]:
         """Run a Spark job and return the output of the last stage.

@@ -5,7 +5,8 @@ shuffle files, and to return results. So one task serves all slots of an executo
 output of a stage is already where the next stage needs it, and the task runs all stages.
 
 The only task of a local Spark is the same for all batches, so its RDD is built once: it gets the stages of its batch,
-and returns their output, through a socket of the driver, while Spark starts and ends the job.
+and returns their output, through a socket of the driver, while Spark starts and ends the job. As long as batches come
+one after the other, the task of the next one is started before its input is known.
 
 Large batches use one task per core, see `LaneJobs`.
 
@@ -20,11 +21,12 @@ import socket
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JError
 
 from firesteel.spark.lane_jobs import LaneJobs, RunStages
 from firesteel.spark.lanes import Lanes
@@ -67,6 +69,7 @@ class SmallBatches:
         self.lanes = Lanes((tuple(sorted(slots)),), ("",))
         self._directory = TemporaryDirectory("batches")
         self._context = context
+        self._expected: JavaObject | None = None
         path = str(self._directory.path / "socket")
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.settimeout(_POLL_S)
@@ -87,8 +90,7 @@ class SmallBatches:
             Py4JJavaError: Spark could not run the task.
             ConnectionError: the task's process is gone.
         """
-        with call_site(self._context):
-            job = self._tasks.collectAsync()
+        job, self._expected = self._expected or self._started(), None
         with self._connection_of_a_task(job) as connection:
             connection.sendall(frame((0, 0, REQUEST_GATE, pickle.dumps(stages, protocol=5))))
             rows: list[Row] = []
@@ -99,6 +101,22 @@ class SmallBatches:
                     raise SmallBatchError(row[3].decode())
                 rows.append(row)
         raise ConnectionError(f"Spark's task ended before its answer was complete: {self._failure_of(job)}")
+
+    def expect(self) -> None:
+        """Start the task of a batch that comes soon; it takes one of Spark's threads until then."""
+        with suppress(OSError, Py4JError):  # The batch itself will tell.
+            self._expected = self._expected or self._started()
+
+    def stand_down(self) -> None:
+        """End the task that waits for its batch, if there is one."""
+        job, self._expected = self._expected, None
+        if job is not None:
+            with suppress(OSError, Py4JError):  # It may be cancelled, or gone with its worker or the JVM.
+                self._connection_of_a_task(job).close()
+
+    def _started(self) -> JavaObject:
+        with call_site(self._context):
+            return self._tasks.collectAsync()
 
     def _failure_of(self, job: JavaObject) -> str:
         """Return the first line of what Spark knows about a lost task, which it may already be trying again."""
@@ -128,6 +146,7 @@ class SmallBatches:
 
     def close(self) -> None:
         """Release the socket; tasks that wait for a batch end."""
+        self.stand_down()
         self._server.close()
         self._directory.remove()
 

@@ -41,6 +41,9 @@ from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 
+_LEAD_S = 0.03
+"""Time in seconds from the call of Spark until its task of a small batch asks for work, on two busy cores."""
+
 
 class StreamingRun(Run):
     """A run that processes batches until all input is read, and takes checkpoints.
@@ -72,6 +75,8 @@ class StreamingRun(Run):
         self._clock = SteadyClock()
         self._begun_s = float("-inf")
         self._is_idle = False
+        self._follows: RunStages | None = None
+        self._was_idle = False
         self._parts = BatchParts()
         self._last_reports: list[StageReport] = []
 
@@ -122,7 +127,9 @@ class StreamingRun(Run):
             )
             if restored is not None:
                 self._tell(self._listener.checkpoint_restored, restored)
-            while (plan := self._next_plan()) is not None:
+            while (plan := self._next_plan(small)) is not None:
+                if not self._enumerator.is_small:
+                    small.stand_down()
                 self._run_batch(pipeline, plan, small if self._enumerator.is_small else large)
         # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
@@ -157,6 +164,8 @@ class StreamingRun(Run):
         self._parts.planned()
         reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set, jobs)
         self._parts.processed()
+        self._follows = jobs if plan.ranges and not (is_last or self._was_idle) else None
+        self._get_ready()
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         has_more = any(report.awaits_checkpoint for report in reports)
@@ -181,8 +190,19 @@ class StreamingRun(Run):
     def _planned(self, subtask: SubtaskReport) -> dict[str, float]:
         return self._enumerator.metrics_of(subtask)
 
-    def _next_plan(self) -> BatchPlan | None:
+    def _get_ready(self) -> None:
+        """Let Spark start what runs the next batch if that is about to begin, as long as batches follow each other."""
+        if self._follows is not None and self._rest_s() <= _LEAD_S:
+            self._follows.expect()
+            self._follows = None
+
+    def _rest_s(self) -> float:
+        """Return the time in seconds in which no batch may begin, so soon after the last one."""
+        return self._begun_s + self._spacing_s - time.monotonic()
+
+    def _next_plan(self, small: RunStages) -> BatchPlan | None:
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
+        self._was_idle = False
         while not self._stopping.is_set():
             self._wake.clear()
             self._parts.begin()
@@ -201,6 +221,9 @@ class StreamingRun(Run):
                     plan, wait_s = self._plan_or_wait()
                     if plan is not None:
                         return None if self._stopping.is_set() else plan
+                    if self._is_idle:
+                        self._was_idle = True
+                        small.stand_down()
             begun_s = time.monotonic()
             self._wake.wait(wait_s)
             self._enumerator.waited(time.monotonic() - begun_s, at_most_s=wait_s or 0.0)
@@ -211,9 +234,10 @@ class StreamingRun(Run):
 
         While files are being uploaded to a remote store, batches poll the uploads even if there is nothing to read.
         """
-        wait_s = self._begun_s + self._spacing_s - time.monotonic()
+        wait_s = self._rest_s()
         if wait_s > 0:
-            return None, wait_s
+            self._get_ready()
+            return None, wait_s if self._follows is None else wait_s - _LEAD_S
         now = self._clock.now_ms()
         with self._asking():
             plan = self._enumerator.plan(now)
