@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from contextvars import copy_context
 
+import confluent_kafka
 import pytest
+from confluent_kafka import KafkaException
 
 from firesteel.common.cancellation import let_cancel
 from firesteel.connectors.kafka.client import PATIENCE_S, KafkaAdmin, KafkaError, LastError, answer_of
@@ -79,3 +82,25 @@ def test_a_cancelled_job_waits_for_brokers_that_answer_soon(monkeypatch):
     monkeypatch.setattr("firesteel.connectors.kafka.client._PAUSED_GRACE_S", 0.5)
     with pytest.raises(KafkaError, match="could not wait for an answer any longer: the job is cancelled"):
         copy_context().run(of_cancelled_job)
+
+
+def test_answers_that_it_is_too_soon_are_told_of_like_none(caplog, monkeypatch):
+    admin = KafkaAdmin({"bootstrap.servers": "localhost:9", "request.timeout.ms": "1000"})
+    monkeypatch.setattr("firesteel.connectors.kafka.client.PATIENCE_S", 0.3)
+
+    class Client:
+        def poll(self, timeout_s: float) -> None:
+            pass
+
+        def list_consumer_group_offsets(self, request: object, **how: object) -> dict[str, Future[None]]:
+            answer: Future[None] = Future()
+            answer.set_exception(
+                KafkaException(confluent_kafka.KafkaError(confluent_kafka.KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
+            )
+            return {"group": answer}
+
+    admin._client = Client()
+    with pytest.raises(KafkaError, match="could not look up offsets of group 'group'"):
+        admin.committed("group", None)
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.endswith("no answer yet; trying for 1 s")

@@ -90,3 +90,19 @@ def test_a_large_batch_does_not_wait(large: ColumnBatch) -> None:
     gate, seen = gate_of(A)
     gate.receive(*A, [([large], None)])
     assert [values[0].length for values in seen] == [large.length]
+
+
+def test_a_large_batch_is_not_copied_to_those_that_waited() -> None:
+    gate, seen = gate_of(A)
+    large = batch(*range(8192))
+    gate.receive(*A, [([batch(1), large], None)])
+    assert [values[0].length for values in seen] == [1, 8192]
+    assert seen[1][0] is large
+
+
+def test_slices_count_with_what_they_keep_in_memory() -> None:
+    gate, seen = gate_of(A)
+    whole = ColumnBatch((pa.array(["x" * 1024] * 1024),), 1024)
+    for _ in range(4):
+        gate.receive(*A, [([whole.slice(0, 1)], None)])
+    assert [values[0].length for values in seen] == [4]

@@ -81,6 +81,11 @@ class ColumnBatch:
         """The size of the values in bytes."""
         return sum(column.nbytes for column in self.columns)
 
+    @property
+    def held_bytes(self) -> int:
+        """The size in bytes of the memory that the batch keeps: of a slice, that of the whole."""
+        return sum(column.get_total_buffer_size() for column in self.columns)
+
     def filter(self, mask: np.ndarray[Any, Any]) -> ColumnBatch:
         """Return the rows where a boolean numpy array is true."""
         if mask.all():

@@ -254,7 +254,7 @@ class KafkaAdmin:
                 for answer in found.values():
                     check(answer)
             except self._library.KafkaException as error:
-                self._client.poll(0)
+                poll()
                 is_over = time.monotonic() + _RETRY_S >= begun_s + self._timeout_s
                 if is_over or error.args[0].name() not in _PASSING:
                     raise self._errors.about(what, error.args[0]) from error

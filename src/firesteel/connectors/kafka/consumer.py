@@ -25,6 +25,9 @@ _MOST_RECORDS = 1024
 _MOST_IN_COLUMNS = 4096
 """The same for tables, whose kernels have a fixed cost per column batch."""
 
+_ENOUGH_BYTES = 4 << 20
+"""Size of the values from which messages no longer wait for others."""
+
 _WAIT_S = 0.05
 _DEFAULTS = {
     "group.id": "firesteel",  # librdkafka requires one, although the consumer neither joins a group nor commits
@@ -92,15 +95,17 @@ class PartitionConsumer:
             self._consumer.assign([self._at(start)])
             self._position, self._is_at_end, self._ahead = start, False, []
         records: list[Any] = []
+        size = 0
         while self._position < end:
-            messages = self._upto(end, waits)
-            records += [m for m in messages if m.error() is None and (self._takes_tombstones or m.value() is not None)]
+            for message in self._upto(end, waits):
+                if message.error() is None and (self._takes_tombstones or message.value() is not None):
+                    records.append(message)
+                    size += len(message)
             # Columns of few rows cost as much as columns of thousands, and messages come in the brokers' portions.
-            if records and (self._position >= end or len(records) >= self._enough):
-                yield self._elements(records)
-                records = []
-        if records:
-            yield self._elements(records)
+            if self._position >= end or len(records) >= self._enough or size >= _ENOUGH_BYTES:
+                if records:
+                    yield self._elements(records)
+                records, size = [], 0
 
     def _upto(self, end: int, waits: bool) -> list[Any]:
         """Return the next messages before an offset and advance; keep later messages for the next range."""

@@ -48,12 +48,14 @@ class GatheredBatches:
         return True
 
     def _add(self, index: int, batch: ColumnBatch) -> None:
-        if self._waiting and not (index == self._index and _are_alike(self._waiting[0], batch)):
+        size = batch.held_bytes
+        is_large = batch.length >= _ROWS or size >= _BYTES
+        if self._waiting and (is_large or index != self._index or not _are_alike(self._waiting[0], batch)):
             self.flush()
         self._waiting.append(batch)
         self._index = index
         self._rows += batch.length
-        self._bytes += batch.nbytes
+        self._bytes += size
         if self._rows >= _ROWS or self._bytes >= _BYTES:
             self.flush()
 
