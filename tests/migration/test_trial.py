@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ def check(tmp_path: Path) -> Any:
         return report
 
     return run
+
+
+def reports(directory: Path, texts: Sequence[str], timeout_s: float = 30) -> list[dict[str, Any]]:
+    """Check programs in one run, as the command starts for longer than most of them run."""
+    for number, text in enumerate(texts):
+        (directory / f"program_{number:02}.py").write_text(text)
+    done = firesteel("check", "--timeout", timeout_s, "--output", "json", directory)
+    programs: list[dict[str, Any]] = json.loads(done.stdout)["programs"]
+    assert len(programs) == len(texts)
+    return sorted(programs, key=lambda program: program["file"])
 
 
 def found(report: dict[str, Any], kind: str) -> list[tuple[int, str]]:
@@ -100,27 +111,29 @@ def test_what_a_failed_statement_returns_can_be_used(check):
     assert (len(report["fails"]), report["unchecked"]) == (2, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "part"),
-    [
-        ("import urllib.request\nurllib.request.urlopen('http://localhost:1')", "unchecked", "without network"),
-        ("import socket\nsocket.create_connection(('127.0.0.1', 1))", "unchecked", "127.0.0.1"),
-        ("import nobody_has_this", "unchecked", "No module named 'nobody_has_this'"),
-        ("raise SystemExit(2)", "unchecked", "does it need arguments?"),
-        ("open('/nowhere/at/all')", "unchecked", "FileNotFoundError"),
-        ("input()", "unchecked", "without input"),
-        ("import os\nos.kill(os.getpid(), 9)", "unchecked", "SIGKILL"),
-        (STREAMS + "env.magic()", "fails", "'StreamExecutionEnvironment' object has no attribute 'magic'"),
-        (STREAMS + "env.set_parallelism(1, 2)", "fails", "positional arguments"),
-        (STREAMS + "env.set_parallelism('x')", "fails", ""),
-        ("import pyflink.zork", "fails", "No module named 'pyflink.zork'"),
-        (STREAMS + "env.execute()", "fails", "No operators defined"),
-    ],
-)
-def test_what_stops_a_program_is_told_apart(check, text, kind, part):
-    report = check(text)
-    assert [part in one["advice"] for one in report[kind]] == [True]
-    assert len(report["fails"]) + len(report["unchecked"]) == 1
+STOPPED = [
+    ("import urllib.request\nurllib.request.urlopen('http://localhost:1')", "unchecked", "without network"),
+    ("import socket\nsocket.create_connection(('127.0.0.1', 1))", "unchecked", "127.0.0.1"),
+    ("import nobody_has_this", "unchecked", "No module named 'nobody_has_this'"),
+    ("raise SystemExit(2)", "unchecked", "does it need arguments?"),
+    ("open('/nowhere/at/all')", "unchecked", "FileNotFoundError"),
+    ("input()", "unchecked", "without input"),
+    ("import os\nos.kill(os.getpid(), 9)", "unchecked", "SIGKILL"),
+    (STREAMS + "env.magic()", "fails", "'StreamExecutionEnvironment' object has no attribute 'magic'"),
+    (STREAMS + "env.set_parallelism(1, 2)", "fails", "positional arguments"),
+    (STREAMS + "env.set_parallelism('x')", "fails", ""),
+    ("import pyflink.zork", "fails", "No module named 'pyflink.zork'"),
+    (STREAMS + "env.execute()", "fails", "No operators defined"),
+]
+"""(program, what the report says of it, a part of the reason)."""
+
+
+def test_what_stops_a_program_is_told_apart(tmp_path):
+    # A directory is searched for programs of PyFlink.
+    found = reports(tmp_path, [text if STREAMS in text else STREAMS + text for text, _, _ in STOPPED])
+    for (text, kind, part), report in zip(STOPPED, found, strict=True):
+        assert [part in one["advice"] for one in report[kind]] == [True], text
+        assert len(report["fails"]) + len(report["unchecked"]) == 1, text
 
 
 def test_arguments_reach_the_program(check):
@@ -196,7 +209,7 @@ def test_a_directory_is_reported_program_by_program(tmp_path):
     text = firesteel("check", tmp_path).stdout
     assert f"works: {tmp_path / 'part' / 'works.py'} (1 job)" in text
     assert text.endswith("5 programs: 3 works, 1 missing, 1 unreadable\n")
-    page = firesteel("check", "--output", "html", tmp_path).stdout
+    page = firesteel("check", "--static", "--output", "html", tmp_path).stdout
     assert "there is no Flink ML" in page
     assert page.count("<details>") == 5
     late = firesteel("check", "--static", tmp_path, "--output", "json")
@@ -244,42 +257,38 @@ def test_programs_of_pyflink_1_are_tried_beyond_statements_that_fail(check):
     assert not report["fails"]
 
 
-@pytest.mark.parametrize(
-    ("ending", "unchecked"),
-    [
-        ("while True:\n    print(next(rows))", []),
-        ("print(next(rows))\nprint('later')", [(5, "what follows")]),
-        ("import time\nwhile True:\n    time.sleep(0.1)\nprint('never')", []),
-    ],
-)
-def test_a_program_that_runs_for_ever_after_its_job_is_checked(tmp_path, ending, unchecked):
-    program = tmp_path / "job.py"
-    program.write_text(f"{STREAMS}rows = env.from_collection([1]).execute_and_collect()\n{ending}\n")
-    report = json.loads(firesteel("check", "--timeout", 3, "--output", "json", program).stdout)
-    assert found(report, "unchecked") == unchecked
-    assert len(report["jobs"]) == 1
+ENDINGS = {
+    "while True:\n    print(next(rows))": [],
+    "print(next(rows))\nprint('later')": [(5, "what follows")],
+    "import time\nwhile True:\n    time.sleep(0.1)\nprint('never')": [],
+}
 
 
-@pytest.mark.parametrize(
-    ("waits", "kind"),
-    [
-        ("env.execute()", "unchecked"),
-        ("t_env.execute_sql('INSERT INTO copy SELECT n FROM endless').wait()", "unchecked"),
-        ("t_env.execute_sql('INSERT INTO copy SELECT n FROM short').wait()", "fails"),
-        ("env.execute_async()", "fails"),
-    ],
-)
-def test_what_follows_a_job_that_never_ends_does_not_fail(check, waits, kind):
-    report = check(
-        f"""{STREAMS}
+def test_a_program_that_runs_for_ever_after_its_job_is_checked(tmp_path):
+    begin = f"{STREAMS}rows = env.from_collection([1]).execute_and_collect()\n"
+    checked = reports(tmp_path, [f"{begin}{ending}\n" for ending in ENDINGS], timeout_s=10)
+    assert [found(report, "unchecked") for report in checked] == list(ENDINGS.values())
+    assert [len(report["jobs"]) for report in checked] == [1, 1, 1]
+
+
+WAITS = {
+    "env.execute()": "unchecked",
+    "t_env.execute_sql('INSERT INTO copy SELECT n FROM endless').wait()": "unchecked",
+    "t_env.execute_sql('INSERT INTO copy SELECT n FROM short').wait()": "fails",
+    "env.execute_async()": "fails",
+}
+
+
+def test_what_follows_a_job_that_never_ends_does_not_fail(tmp_path):
+    begin = f"""{STREAMS}
 from pyflink.table import StreamTableEnvironment
 t_env = StreamTableEnvironment.create(env)
 t_env.execute_sql("CREATE TABLE endless (n INT) WITH ('connector' = 'datagen')")
 t_env.execute_sql("CREATE TABLE short (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1')")
 t_env.execute_sql("CREATE TABLE copy (n INT) WITH ('connector' = 'print')")
 t_env.to_data_stream(t_env.from_path("endless")).print()
-{waits}
-t_env.execute_sql("SELECT m FROM short")
 """
-    )
-    assert {name: len(report[name]) for name in ("unchecked", "fails")} == {"unchecked": 0, "fails": 0, kind: 1}
+    programs = [f'{begin}{waits}\nt_env.execute_sql("SELECT m FROM short")\n' for waits in WAITS]
+    for report, (waits, kind) in zip(reports(tmp_path, programs), WAITS.items(), strict=True):
+        counts = {name: len(report[name]) for name in ("unchecked", "fails")}
+        assert counts == {"unchecked": 0, "fails": 0, kind: 1}, waits
