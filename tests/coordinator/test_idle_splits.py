@@ -60,7 +60,7 @@ class Region:
     def batch(self, takes_s: float = 0.01) -> BatchPlan:
         plan = self.enumerator.plan(self.now_ms)
         self.now_ms += round(1000 * takes_s)
-        self.enumerator.batch_took(takes_s)
+        self.enumerator.batch_took(takes_s, takes_s)
         return plan
 
     def wait(self, seconds: float, meant_s: float | None = None) -> None:

@@ -361,7 +361,7 @@ def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
     given = 64
     for size in (1_000_000, 1_000_000, 10_000, 1, 1, 1):
         splits.batch_ended([report(vertex, given * size)])
-        splits.batch_took(0.1)
+        splits.batch_took(0.1, 0.1)
         ((_, start, end),) = read(splits.plan(0))[0]
         given = end - start
         if size > 1:
@@ -373,10 +373,23 @@ def test_a_small_batch_does_not_enlarge_the_next_one() -> None:
     splits = enumerator(Growing(), 1, elements=100)
     for _ in range(5):
         splits.plan(0)
-        splits.batch_took(0.1)
+        splits.batch_took(0.1, 0.1)
     LENGTHS["a"] = 1_000_000
     ((_, start, end),) = read(splits.plan(50))[0]
     assert end - start == 100
+
+
+def test_a_batch_is_small_by_the_work_of_its_elements_however_long_the_last_one_took() -> None:
+    LENGTHS.clear()
+    LENGTHS["a"] = 1_000_000
+    splits = enumerator(Growing(), 1, elements=100)
+    small = []
+    for element_s in (1.0, 0.000_01, 1.0, 0.000_01, 0.000_01):  # first the start of the operators
+        ((_, start, end),) = read(splits.plan(0))[0]
+        assert 1 < end - start < 20_000
+        small.append(splits.is_small)
+        splits.batch_took(10.0, element_s * (end - start))
+    assert small == [True, True, True, False, True]
 
 
 def test_a_custom_source_is_read_once_in_all_modes(tmp_path: Path) -> None:
@@ -423,7 +436,7 @@ def test_batches_grow_up_to_the_checkpoint_interval(interval_s: float, batch_s: 
     for _ in range(10):
         ((_, start, end),) = read(splits.plan(0))[0]
         batches.append(0.08 + element_s * (end - start))
-        splits.batch_took(batches[-1])
+        splits.batch_took(batches[-1], 0.0)
     assert batches[0] < 2.2
     assert max(batches[-3:]) == pytest.approx(batch_s, rel=0.02)  # Every third one is a probe.
 

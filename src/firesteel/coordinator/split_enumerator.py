@@ -32,8 +32,8 @@ _FORGETTING = 8
 """Maximum factor by which the estimated element size decreases from one batch to the next."""
 
 _NOTHING_TO_COME_S = 60.0
-_SMALL_S = 0.1
-"""Maximum time in seconds for the elements of a small batch; a Spark stage costs about 20 ms."""
+_SMALL_S = 0.25
+"""Maximum work of a slot in seconds in a small batch; tasks and an exchange of its own take 0.1 s on a busy machine."""
 
 Ranges = dict[Reader, list[SplitRange]]
 
@@ -147,6 +147,8 @@ class SplitEnumerator:
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
         self._given = 0
+        self._busy_s_per_element = 0.0
+        self._has_begun = False
         self._clock = InputClock()
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
 
@@ -172,8 +174,12 @@ class SplitEnumerator:
 
     @property
     def is_small(self) -> bool:
-        """Whether the elements of the batch planned last take so little time that its fixed cost matters most."""
-        return self.expected_s - self._sizes.fixed_s <= _SMALL_S
+        """Whether the elements of the batch planned last take so little time that its fixed cost matters most.
+
+        That is told from the work of slots. The time of whole batches depends on the answer: a large batch takes
+        longer, so that after some large ones the next one would always be expected to be one, too.
+        """
+        return self._given * self._busy_s_per_element <= _SMALL_S
 
     def plan_all(self) -> BatchPlan:
         """Return a single plan that reads all input (BATCH mode).
@@ -249,11 +255,21 @@ class SplitEnumerator:
         source = self._sources.get(report.vertex_id)
         return {} if source is None else source.metrics.of(report)
 
-    def batch_took(self, seconds: float, is_first_try: bool = True) -> None:
-        """Record the duration of the last batch; only that of a first try tells what its elements cost."""
+    def batch_took(self, seconds: float, busy_s: float, is_first_try: bool = True) -> None:
+        """Record the last batch; only a first try tells what its elements cost.
+
+        Args:
+            seconds: Its duration.
+            busy_s: The time of that in which slots worked.
+            is_first_try: Whether nothing had been lost.
+        """
         self._clock.batch_took(seconds, self.expected_s)
-        if is_first_try:
-            self._sizes.took(self._given, seconds)
+        if not is_first_try:
+            return
+        self._sizes.took(self._given, seconds)
+        if self._given and self._has_begun:
+            self._busy_s_per_element = busy_s / self._given
+        self._has_begun = True  # The work of the first batch is the start of operators.
 
     def snapshot(self) -> bytes:
         """Return the encoded states of all sources by operator id."""

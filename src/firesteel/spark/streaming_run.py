@@ -180,8 +180,9 @@ class StreamingRun(Run):
         begun_ms = self._clock.now_ms() - round(took_s * 1000)
         batch = BatchStats(self._region, at.batch_id, begun_ms, round(took_s * 1000), is_checkpoint, tries)
         self._tell(self._listener.batch_processed, batch)
-        self._enumerator.batch_took(took_s, is_first_try=tries == 1)
-        self._tell(self._listener.batch_ended, self._parts.ended(reports))
+        times = self._parts.ended(reports)
+        self._enumerator.batch_took(took_s, times.busy_s, is_first_try=tries == 1)
+        self._tell(self._listener.batch_ended, times)
         if self._enumerator.has_ended:
             self._last_reports = reports
         else:

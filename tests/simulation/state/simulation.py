@@ -132,7 +132,7 @@ class _Run:
             self._seed.log("the machine, and all that sends to it, is suspended")
             self._clocks.suspended_ms += suspended_ms
         for region in job._regions:
-            region.enumerator.batch_took((takes_ms + suspended_ms) / 1000)
+            region.enumerator.batch_took((takes_ms + suspended_ms) / 1000, takes_ms / 1000)
             region.enumerator.waited((waits_ms + paused_ms) / 1000, at_most_s=waits_ms / 1000)
 
     def _maybe_set_the_clock(self, likely: float) -> None:
