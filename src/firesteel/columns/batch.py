@@ -82,6 +82,11 @@ class ColumnBatch:
         return sum(column.nbytes for column in self.columns)
 
     @property
+    def types(self) -> list[pa.DataType]:
+        """The types of the columns."""
+        return [column.type for column in self.columns]
+
+    @property
     def held_bytes(self) -> int:
         """The size in bytes of the memory that the batch keeps: of a slice, that of the whole."""
         return sum(column.get_total_buffer_size() for column in self.columns)
@@ -114,9 +119,9 @@ class ColumnBatch:
     @classmethod
     def joined(cls, batches: Sequence[ColumnBatch]) -> ColumnBatch | None:
         """Return at least two batches as one, of which they are slices; None if they are not alike, or too much."""
-        types = [column.type for column in batches[0].columns]
+        types = batches[0].types
         for batch in batches:
-            if batch.kinds is not None or not types or [column.type for column in batch.columns] != types:
+            if batch.kinds is not None or not types or batch.types != types:
                 return None
         try:
             return concat(batches)

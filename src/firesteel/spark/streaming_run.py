@@ -128,9 +128,10 @@ class StreamingRun(Run):
             if restored is not None:
                 self._tell(self._listener.checkpoint_restored, restored)
             while (plan := self._next_plan(small)) is not None:
-                if not self._enumerator.is_small:
+                jobs = small if self._enumerator.is_small else large
+                if jobs is large:
                     small.stand_down()
-                self._run_batch(pipeline, plan, small if self._enumerator.is_small else large)
+                self._run_batch(pipeline, plan, jobs)
         # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
             self._tell_progress(self._last_reports)

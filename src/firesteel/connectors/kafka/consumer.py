@@ -102,9 +102,9 @@ class PartitionConsumer:
                     records.append(message)
                     size += len(message)
             # Columns of few rows cost as much as columns of thousands, and messages come in the brokers' portions.
-            if self._position >= end or len(records) >= self._enough or size >= _ENOUGH_BYTES:
-                if records:
-                    yield self._elements(records)
+            is_enough = self._position >= end or len(records) >= self._enough or size >= _ENOUGH_BYTES
+            if records and is_enough:
+                yield self._elements(records)
                 records, size = [], 0
 
     def _upto(self, end: int, waits: bool) -> list[Any]:

@@ -50,7 +50,7 @@ class GatheredBatches:
     def _add(self, index: int, batch: ColumnBatch) -> None:
         size = batch.held_bytes
         is_large = batch.length >= _ROWS or size >= _BYTES
-        if self._waiting and (is_large or index != self._index or not _are_alike(self._waiting[0], batch)):
+        if self._waiting and (is_large or index != self._index or batch.types != self._waiting[0].types):
             self.flush()
         self._waiting.append(batch)
         self._index = index
@@ -67,7 +67,3 @@ class GatheredBatches:
             waiting, self._waiting = self._waiting, []
             self._rows = self._bytes = 0
             self._process(self._index, concat(waiting))
-
-
-def _are_alike(first: ColumnBatch, second: ColumnBatch) -> bool:
-    return [column.type for column in first.columns] == [column.type for column in second.columns]
