@@ -35,7 +35,7 @@ class RunStages(Protocol):
         """Prepare for a batch that comes within some milliseconds."""
 
     def stand_down(self) -> None:
-        """Give up what was prepared: nobody knows when the next batch comes, or it goes another way."""
+        """Release what was prepared: there is nothing to read, or another object runs the next batch."""
 
 
 class LaneJobs:
@@ -59,7 +59,7 @@ class LaneJobs:
         """Prepare nothing: the tasks get the stages of their batch when they are made."""
 
     def stand_down(self) -> None:
-        """Give up nothing."""
+        """Release nothing."""
 
     def __call__(self, stages: Sequence[Stage]) -> list[Row]:
         """Run a Spark job and return the output of the last stage.

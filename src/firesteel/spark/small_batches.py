@@ -104,7 +104,7 @@ class SmallBatches:
 
     def expect(self) -> None:
         """Start the task of a batch that comes soon; it takes one of Spark's threads until then."""
-        with suppress(OSError, Py4JError):  # The batch itself will tell.
+        with suppress(OSError, Py4JError):  # The batch itself will raise the error.
             self._expected = self._expected or self._started()
 
     def stand_down(self) -> None:

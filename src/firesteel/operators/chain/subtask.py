@@ -223,7 +223,7 @@ class Subtask:
         # Bytes are counted from the start of the job, and the size of a batch is that of its own.
         self._sent_before = self._bytes_sent()
         if self._is_open:
-            self.gate.flush()  # what came of such work in the same slot
+            self.gate.flush()  # rows that timers of another subtask of this slot have just emitted
             self._advance_processing_time()
 
     def read(self, ranges: Sequence[SplitRange], idleness: Idleness | None) -> Iterator[None]:

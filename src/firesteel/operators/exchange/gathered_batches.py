@@ -21,7 +21,7 @@ _ROWS = 8192
 """Number of rows from which the fixed cost of a call no longer counts."""
 
 _BYTES = 4 << 20
-"""Most bytes that wait; rows of a few kilobytes are many enough by then."""
+"""Maximum size of what waits: a thousand rows of four kilobytes, for example."""
 
 
 class GatheredBatches:
