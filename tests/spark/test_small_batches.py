@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError
 
 from firesteel.common import Configuration
 from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.spark import small_batches as small_batches_module
 from firesteel.spark.lane_jobs import LaneJobs, RunStages
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.shim import FAILURE_MARK, SlotFailedError, Stage
@@ -117,6 +118,16 @@ def test_a_task_whose_batch_does_not_come_ends(batches: SmallBatches, context: A
     expected = batches._expected
     batches.close()
     assert_ends(expected)
+
+
+def test_a_task_whose_batch_is_late_ends_and_another_one_runs_the_batch(
+    context: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_batches_module, "_PATIENCE_S", 0.5)
+    with closing(SmallBatches(context, SLOTS)) as batches:
+        batches.expect()
+        assert_ends(batches._expected)
+        assert reports(batches) == REPORTS
 
 
 @pytest.mark.parametrize("then", ["batch", "stand down"])

@@ -41,6 +41,9 @@ logger = logging.getLogger(__name__)
 _POLL_S = 1.0
 """Interval in seconds at which the driver checks whether the job is over although its task never answered."""
 
+_PATIENCE_S = 30.0
+"""Maximum time in seconds that a task waits for its batch, so that a job that waits for a broker keeps no thread."""
+
 _REASON_S = 5.0
 """How long Spark is asked why a task was lost; on a busy machine its listeners lag by more than a second."""
 
@@ -70,13 +73,16 @@ class SmallBatches:
         self._directory = TemporaryDirectory("batches")
         self._context = context
         self._expected: JavaObject | None = None
+        self._expected_s = 0.0
         path = str(self._directory.path / "socket")
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.settimeout(_POLL_S)
         try:
             self._server.bind(path)
             self._server.listen()
-            tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(_SmallBatchTask(path))
+            tasks = placed_partitions(context, self.lanes.hosts).mapPartitionsWithIndex(
+                _SmallBatchTask(path, _PATIENCE_S)
+            )
             self._tasks = tasks._jrdd
         except BaseException:  # The JVM may be gone, too.
             self.close()
@@ -90,6 +96,8 @@ class SmallBatches:
             Py4JJavaError: Spark could not run the task.
             ConnectionError: the task's process is gone.
         """
+        if time.monotonic() - self._expected_s > _PATIENCE_S / 2:
+            self.stand_down()  # The task may end before it gets its stages.
         job, self._expected = self._expected or self._started(), None
         with self._connection_of_a_task(job) as connection:
             connection.sendall(frame((0, 0, REQUEST_GATE, pickle.dumps(stages, protocol=5))))
@@ -104,8 +112,9 @@ class SmallBatches:
 
     def expect(self) -> None:
         """Start the task of a batch that comes soon; it takes one of Spark's threads until then."""
-        with suppress(OSError, Py4JError):  # The batch itself will raise the error.
-            self._expected = self._expected or self._started()
+        if self._expected is None:
+            with suppress(OSError, Py4JError):  # The batch itself will raise the error.
+                self._expected, self._expected_s = self._started(), time.monotonic()
 
     def stand_down(self) -> None:
         """End the task that waits for its batch, if there is one."""
@@ -169,17 +178,27 @@ def small_batches(context: Any, addresses: Mapping[int, str]) -> AbstractContext
 
 @dataclass(frozen=True, slots=True)
 class _SmallBatchTask:
-    """The function of the only task: it gets stages from the driver, and returns their output to it."""
+    """The function of the only task: it gets stages from the driver, and returns their output to it.
+
+    Attributes:
+        path: The driver's socket.
+        patience_s: Maximum time in seconds until the stages come; then the task ends.
+    """
 
     path: str
+    patience_s: float
 
     def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[Any]:
         keyed: Iterable[tuple[int, Row]] = list(rows)  # Spark keeps only workers that have read all of their input.
+        request: Row | None = None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(self.path)
-            request = next(_received(connection), None)
+            connection.settimeout(self.patience_s)
+            with suppress(TimeoutError):
+                request = next(_received(connection), None)
             if request is None:
                 return iter(())
+            connection.settimeout(None)
             try:
                 stages: Sequence[Stage] = pickle.loads(request[3])
                 for stage in stages:
