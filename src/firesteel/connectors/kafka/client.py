@@ -17,7 +17,7 @@ from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
 from firesteel.errors import FiresteelError
 
 T = TypeVar("T")
-Answers = Mapping[Any, Future[Any]]
+Answers = Mapping[object, Future[T]]
 """What was asked about -> the client's answer."""
 
 Offsets = dict[KafkaTopicPartition, int]
@@ -117,7 +117,7 @@ def _answer(call: Callable[[], T], answer: Future[T]) -> None:
         answer.set_exception(error)
 
 
-def _wait_for(answers: Collection[Future[Any]], errors: LastError, poll: Callable[[], object]) -> None:
+def _wait_for(answers: Collection[Future[T]], errors: LastError, poll: Callable[[], object]) -> None:
     """Wait until answers are there.
 
     Raises:
@@ -165,11 +165,12 @@ class KafkaAdmin:
         level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
         asked = {self._theirs(partition): spec for partition in partitions}
 
-        def ask(left_s: float) -> Answers:
-            answers: Answers = self._client.list_offsets(asked, isolation_level=level, request_timeout=left_s)
-            return answers
-
-        found = self._retry("look up offsets", ask) if asked else {}
+        if not asked:
+            return {}
+        found = self._retry(
+            "look up offsets",
+            lambda left_s: self._client.list_offsets(asked, isolation_level=level, request_timeout=left_s),
+        )
         return {_ours(theirs): answer.offset for theirs, answer in found.items()}
 
     def require_topic(self, topic: str) -> None:
@@ -188,46 +189,45 @@ class KafkaAdmin:
         return [(theirs.offset, theirs.metadata or "") for theirs in self._committed(group, None)]
 
     def _committed(self, group: str, asked: list[Any] | None) -> list[Any]:
-        def ask(left_s: float) -> Answers:
-            request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
-            how = {"require_stable": True, "request_timeout": left_s}
-            answers: Answers = self._client.list_consumer_group_offsets(request, **how)
-            return answers
-
-        (found,) = self._retry(f"look up offsets of group {group!r}", ask).values()
+        request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
+        (found,) = self._retry(
+            f"look up offsets of group {group!r}",
+            lambda left_s: self._client.list_consumer_group_offsets(
+                request, require_stable=True, request_timeout=left_s
+            ),
+        ).values()
         return [theirs for theirs in found.topic_partitions if theirs.offset >= 0]
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
         """Commit offsets for a group."""
         asked = [self._theirs(partition, offset) for partition, offset in offsets.items()]
-
-        def ask(left_s: float) -> Answers:
-            request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
-            answers: Answers = self._client.alter_consumer_group_offsets(request, request_timeout=left_s)
-            return answers
+        request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
 
         def refuse(done: Any) -> None:
             refused = next((theirs.error for theirs in done.topic_partitions if theirs.error is not None), None)
             if refused is not None:
                 raise self._library.KafkaException(refused)
 
-        self._retry(f"commit offsets of group {group!r}", ask, refuse)
+        self._retry(
+            f"commit offsets of group {group!r}",
+            lambda left_s: self._client.alter_consumer_group_offsets(request, request_timeout=left_s),
+            refuse,
+        )
 
     def _topics(self, what: str, *topic: str) -> dict[str, Any]:
         """Return what brokers say of a topic, or of all, by name."""
-
-        def ask(left_s: float) -> Answers:
-            return {None: _in_thread(lambda: self._client.list_topics(*topic, timeout=left_s))}
-
-        topics: dict[str, Any] = self._retry(what, ask)[None].topics
+        (found,) = self._retry(
+            what, lambda left_s: {None: _in_thread(lambda: self._client.list_topics(*topic, timeout=left_s))}
+        ).values()
+        topics: dict[str, Any] = found.topics
         return topics
 
     def _theirs(self, partition: KafkaTopicPartition, *offset: int) -> Any:
         return self._library.TopicPartition(partition.topic, partition.partition, *offset)
 
     def _retry(
-        self, what: str, ask: Callable[[float], Answers], check: Callable[[Any], None] = lambda answer: None
-    ) -> dict[Any, Any]:
+        self, what: str, ask: Callable[[float], Answers[T]], check: Callable[[T], None] = lambda answer: None
+    ) -> dict[object, T]:
         """Return the answers by what they are about, asking anew until no error is transient, or the time is over.
 
         Args:

@@ -6,8 +6,8 @@ records arrives in pieces: one per split, producing subtask and chunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from firesteel.operators.chain.operator import Timestamps
 from firesteel.operators.chain.record_count import hold_records
@@ -38,7 +38,7 @@ class GatheredBatches:
         self._rows = 0
         self._bytes = 0
 
-    def add(self, index: int, values: list[Any], timestamps: Timestamps) -> bool:
+    def add(self, index: int, values: Sequence[object], timestamps: Timestamps) -> bool:
         """Take elements of an input and return True, or pass on what waits and return False if they must not wait."""
         if timestamps is not None or not hold_records(values):
             self.flush()
