@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from firesteel.common import Encoder, Types, WatermarkStrategy
+from firesteel.common.files.durability import TEMPORARY_PREFIX, make_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSink, RollingPolicy
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task import state_file
 from firesteel.task.checkpoint_metadata import read_metadata
+from firesteel.task.state_file import publish_state_file
 from firesteel.testing import run_local
 from firesteel.testing.local_job import _job_graph_of, _LocalJob
 
@@ -90,3 +93,23 @@ def test_many_batches_without_a_checkpoint_leave_few_files(tmp_path: Path) -> No
         most = max(most, len(list(tmp_path.glob("versions-*/1/0/*"))))
     job.close()
     assert most <= 40
+
+
+@pytest.mark.parametrize(("name", "syncs"), [("checkpoints", True), ("firesteel-tmp-checkpoints-1", False)])
+def test_what_is_removed_with_its_process_is_not_synced(
+    name: str, syncs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    directory = tmp_path / name / "job"
+    make_directory(directory)
+    publish_state_file(directory / "chk-1" / "_metadata", [b"content"], "me")
+    assert (directory / "chk-1" / "_metadata").exists()
+    # Parent directories are synced as far as they are outside.
+    assert len(synced) == (5 if syncs else 1)
+
+
+def test_directories_that_are_removed_with_their_process_have_that_name() -> None:
+    directory = TemporaryDirectory("example")
+    assert directory.path.name.startswith(TEMPORARY_PREFIX)
+    directory.remove()

@@ -14,11 +14,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from firesteel.common.files.durability import TEMPORARY_PREFIX
 from firesteel.common.files.locked_directories import remove_if_unlocked
 from firesteel.common.files.temporary_directories import made_directory
 from firesteel.spark.removal_after_death import remove_after_death
-
-_PREFIX = "firesteel-tmp-"
 
 
 class TemporaryDirectory:
@@ -57,7 +56,7 @@ class TemporaryDirectory:
 
 def _make_locked(parent: str, name: str) -> tuple[Path, int]:
     while True:
-        path = tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-", dir=parent)
+        path = tempfile.mkdtemp(prefix=f"{TEMPORARY_PREFIX}{name}-", dir=parent)
         # Another process may take it for an abandoned directory before it is locked.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(path, os.O_RDONLY)
@@ -70,5 +69,5 @@ def _make_locked(parent: str, name: str) -> tuple[Path, int]:
 
 def _remove_abandoned(parent: str) -> None:
     """Remove the directories whose processes have ended."""
-    for path in Path(parent).glob(f"{_PREFIX}*"):
+    for path in Path(parent).glob(f"{TEMPORARY_PREFIX}*"):
         remove_if_unlocked(path)

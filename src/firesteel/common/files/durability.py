@@ -1,4 +1,7 @@
-"""Durable writes of files and directories, which survive a power failure."""
+"""Durable writes of files and directories, which survive a power failure.
+
+What is in a temporary directory of a process is removed with the process, so it needs no durable writes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["PRIVATE_DIRECTORY", "is_disk_full", "make_directory", "sync_directory", "sync_file"]
+__all__ = ["PRIVATE_DIRECTORY", "TEMPORARY_PREFIX", "is_disk_full", "make_directory", "sync_directory", "sync_file"]
+
+TEMPORARY_PREFIX = "firesteel-tmp-"
+"""Beginning of the names of directories that are removed with their process, even if that is killed."""
 
 
 def sync_file(path: str | Path) -> None:
@@ -20,6 +26,8 @@ def sync_directory(path: str | Path) -> None:
 
 
 def _sync(path: str | Path) -> None:
+    if f"{os.sep}{TEMPORARY_PREFIX}" in os.fspath(path):
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
