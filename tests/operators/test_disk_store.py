@@ -67,6 +67,12 @@ class DiskDictMachine(RuleBasedStateMachine):
     def remove(self, entry: Any) -> None:
         assert (self.table.pop(entry, None) is None) == (self.model.pop(entry, None) is None)
 
+    @rule(entries=st.lists(ENTRIES))
+    def read(self, entries: list[Any]) -> None:
+        in_memory = list(self.table._cached)
+        assert dict(self.table.values_of(entries)) == {entry: self.model.get(entry) for entry in entries}
+        assert list(self.table._cached) == in_memory
+
     @rule()
     def list_all(self) -> None:
         assert dict(self.table.items()) == self.model
@@ -191,6 +197,20 @@ def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
     assert tracemalloc.get_traced_memory()[0] < 8 << 20
     tracemalloc.stop()
     assert [len(value) for value in map(tables[0].get, range(100))] == [2] * 100
+
+
+def test_changed_entries_of_a_large_batch_count_as_memory() -> None:
+    limit = 4 << 20
+    backend = KeyedStateBackend(None, 128, DiskStore({"state.backend.rocksdb.memory.fixed-per-slot": f"{limit}b"}))
+    table = backend.table("s")
+    tracemalloc.start()
+    for key in range(50_000):
+        table.put(key, f"{key:0200}")
+    assert tracemalloc.get_traced_memory()[0] < limit
+    for _ in backend.delta():
+        pass
+    assert tracemalloc.get_traced_memory()[0] < limit / 2  # Nothing takes room that was only read for the version.
+    tracemalloc.stop()
 
 
 class _Slotted:

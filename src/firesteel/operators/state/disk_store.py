@@ -12,8 +12,8 @@ import os
 import pickle
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Set
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from firesteel.common.options.state_options import ROCKSDB_LOCAL_DIR, ROCKSDB_TI
 from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.cache_memory import CacheShare, SpillShare, approximate_size, memory_of_process
 from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, ListChunks
-from firesteel.operators.state.embedded_store import LONGEST_KEY, EmbeddedStore
+from firesteel.operators.state.embedded_store import LONGEST_KEY, EmbeddedStore, Pair
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.entry_bytes import decoded, encoded
 from firesteel.operators.state.mapping_on_disk import MappingOnDisk
@@ -40,6 +40,9 @@ _SAMPLED = 8
 _ENTRY_BYTES = 100
 """What an entry takes in the dictionary, beside its key and value."""
 
+_MARK_BYTES = 60
+"""What an entry takes in a set."""
+
 _DROPPED_PART = 8
 _MAPPED_PART = 4
 """The part of the memory for entries that pages of the file may take of it."""
@@ -52,6 +55,9 @@ _BATCH = 4096
 
 _PREFETCHED = 256
 """Entries that are read at once before they are asked for; their values may be large."""
+
+_SORTED = 1 << 14
+"""Entries that are read in the order in which they are on disk."""
 
 _REMOVED = 4096
 """Removed entries that are noted before they are removed from disk."""
@@ -153,14 +159,14 @@ class DiskDict(MappingOnDisk):
         super().__init__(share)
         self.chunks = chunks
         self._store, self._prefix = store, prefix
-        self._size = self._review_at = self._allowed = self._until_review = 0
+        self._size = self._review_at = self._allowed = self._until_review = self._noted_bytes = 0
         self._absent: set[object] = set()
         self._has_rows = False
         self._cached: dict[object, object] = {}
         self._removed: set[object] = set()
         # Those that are as on disk, and not the others: these are most where new keys come, and a set takes 60 bytes
         # for each.
-        self._clean: set[object] = set()
+        self._clean = self._marks = set[object]()
         self._note_loaded: Callable[[object], None] = self._clean.add
         self._note_changed: Callable[[object], None] = self._clean.discard
         self._note_removed: Callable[[object], None] = self._clean.discard
@@ -185,25 +191,40 @@ class DiskDict(MappingOnDisk):
         # Half of the room: more would push out what was read first before it is used.
         asked = islice(set(entries).difference(self._cached, self._removed), self._allowed // 2)
         missing = {self._encode(entry)[0]: entry for entry in asked}
-        keys = sorted(missing)
-        for begin in range(0, len(keys), _PREFETCHED):
-            for key, value in self._store.get_several(keys[begin : begin + _PREFETCHED]):
-                self._keep(missing.pop(key), value)
+        for key, data in self._read(sorted(missing)):
+            self._keep(missing.pop(key), data)
         # What is known not to be there is not asked for again; new keys are frequent, and each would cost a look-up.
         self._absent = set(missing.values())
+
+    def values_of(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Stored]]:
+        """Yield entries with their values, or None, in arbitrary order, without making room for those on disk."""
+        for begin in range(0, len(entries), _SORTED):
+            missing: dict[bytes, Entry] = {}
+            for entry in entries[begin : begin + _SORTED]:
+                value = self._cached.get(entry)
+                if value is None and self._has_rows and entry not in self._removed:
+                    missing[self._encode(entry)[0]] = entry
+                else:
+                    yield entry, value
+            for key, data in self._read(sorted(missing)):
+                yield missing.pop(key), _bare(self._loaded(data))
+            yield from zip(missing.values(), repeat(None), strict=False)
+
+    def _read(self, keys: list[bytes]) -> Iterator[Pair]:
+        for begin in range(0, len(keys), _PREFETCHED):
+            yield from self._store.get_several(keys[begin : begin + _PREFETCHED])
 
     def _keep(self, entry: object, data: bytes) -> Stored:
         if len(self._cached) >= self._review_at:
             self._make_room()
-        value = self._loaded(data)
-        self._cached[entry] = value = value.value if value.__class__ is _Whole else value
+        self._cached[entry] = value = _bare(self._loaded(data))
         self._note_loaded(entry)
         return value
 
     def _loaded(self, data: bytes) -> Stored | _Whole:
         loaded = pickle.loads(data)
         if self.chunks.are_used:
-            self.chunks.keep(loaded.value if loaded.__class__ is _Whole else loaded)
+            self.chunks.keep(_bare(loaded))
         return loaded
 
     def review(self) -> None:
@@ -211,8 +232,10 @@ class DiskDict(MappingOnDisk):
         cached = self._cached
         sampled = [*islice(cached.items(), _SAMPLED), *islice(reversed(cached.items()), _SAMPLED)]
         sizes = map(approximate_size, chain.from_iterable(sampled))
-        self._size = _ENTRY_BYTES + sum(sizes) // max(len(sampled), 1)
-        self._allowed = max(self.share.allowed() // self._size, _FEWEST_ENTRIES)
+        marks = _MARK_BYTES * len(self._marks) // max(len(cached), 1)
+        self._size = _ENTRY_BYTES + marks + sum(sizes) // max(len(sampled), 1)
+        self._noted_bytes = self.noted_bytes()
+        self._allowed = max((self.share.allowed() - self._noted_bytes) // self._size, _FEWEST_ENTRIES)
         self._until_review = max(len(cached) // _DROPPED_PART, _NEW_ENTRIES)
         self._limit()
 
@@ -229,7 +252,7 @@ class DiskDict(MappingOnDisk):
         if len(cached) >= allowed:
             # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
-        self.share.used = self._size * len(cached)
+        self.share.used = self._size * len(cached) + self._noted_bytes
         self._review_at = min(allowed, len(cached) + max(self._until_review, 1))
         self._until_review -= self._review_at - len(cached)
 
@@ -366,7 +389,7 @@ class DiskDictOfPairs(DiskDict):
 
     def __init__(self, store: EmbeddedStore, prefix: bytes, chunks: ListChunks, share: CacheShare) -> None:
         super().__init__(store, prefix, chunks, share)
-        self._unwritten: set[object] = set()
+        self._unwritten = self._marks = set[object]()
         self._note_loaded = _nothing
         self._note_changed, self._note_removed = self._unwritten.add, self._unwritten.discard
 
@@ -415,3 +438,8 @@ class _Whole(NamedTuple):
 
     entry: Entry
     value: Stored
+
+
+def _bare(value: Stored | _Whole) -> Stored:
+    """Return a value without its entry."""
+    return value.value if value.__class__ is _Whole else value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 
 from firesteel.operators.state.entries import Entry
@@ -36,4 +38,4 @@ def distinct(entries: list[Entry]) -> list[Entry]:
         return list(dict.fromkeys(entries))
     kept = np.ones(len(entries), bool)
     kept[repeated] = False
-    return [entries[place] for place in np.flatnonzero(kept).tolist()]
+    return list(compress(entries, kept.data))

@@ -176,6 +176,7 @@ class MapsOnDisk(MapTable):
     def __init__(self, name: str, store: DiskStore) -> None:
         super().__init__(name, is_on_disk=True)
         self._data = store.table_of_pairs()
+        self._data.noted = self.dirty
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
@@ -188,6 +189,11 @@ class MapsOnDisk(MapTable):
 
     def _delete(self, entry: object, key: object) -> None:
         del self._data[entry, key]
+
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield the dirty map entries and their values."""
+        for entry, boxed in self._data.values_of(self.take_dirty()):
+            yield entry, DELETED if boxed is None else boxed[0]
 
     def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Yield map keys and values; concurrent changes may or may not be visible."""

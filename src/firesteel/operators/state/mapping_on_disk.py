@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 
-from firesteel.operators.state.cache_memory import CacheShare
+from firesteel.operators.state.cache_memory import CacheShare, approximate_size
 from firesteel.operators.state.entries import Entry, Stored
+
+_SAMPLED = 4
+_POINTER_BYTES = 8
 
 
 class MappingOnDisk(MutableMapping[Entry, Stored]):
@@ -14,15 +17,28 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
 
     Attributes:
         changed: Entries that were changed in place, and others; who clears it calls `touched` with it before.
+        noted: Entries that its table has noted for the next version; they count as part of its share.
         share: Its share of the memory for entries.
     """
 
     def __init__(self, share: CacheShare) -> None:
         self.changed: list[object] = []
+        self.noted = self.changed
         self.share = share
+
+    def noted_bytes(self) -> int:
+        """Return about how many bytes the noted entries take; a batch may change many more than have room in memory."""
+        sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
+        size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
+        return (_POINTER_BYTES + size) * len(self.noted)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""
+
+    def values_of(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Stored]]:
+        """Yield entries with their values, or None, in arbitrary order; nothing is changed meanwhile."""
+        for entry in entries:
+            yield entry, self.get(entry)
 
     def touched(self, entries: Iterable[object]) -> None:
         """Note that the values of entries were changed in place."""

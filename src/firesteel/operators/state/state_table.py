@@ -178,10 +178,10 @@ class StateTable(DirtyEntries):
         if grown:  # A list that was also replaced is among the dirty ones, with all its elements.
             for entry in grown.keys() & dirty:
                 del grown[entry]
-        for begin in range(0, len(dirty), _AT_ONCE):
-            part = dirty[begin : begin + _AT_ONCE]
-            self.prefetch(part)
-            yield from zip(part, map(data.get, part, repeat(DELETED)), strict=True)
+        if self._disk is None:
+            yield from zip(dirty, map(data.get, dirty, repeat(DELETED)), strict=True)
+        else:
+            yield from ((entry, DELETED if value is None else value) for entry, value in self._disk.values_of(dirty))
         for entry, length in grown.items():
             yield entry, ListPart(length, data[entry][length:])
 
