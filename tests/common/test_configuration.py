@@ -45,8 +45,11 @@ def test_lists_are_separated_texts_or_yaml(text: str, items: list[str]) -> None:
 def test_a_boolean_may_be_given_as_text():
     configuration = Configuration().set_boolean("k", "false")
     assert configuration.get_boolean("k", True) is False
-    with pytest.raises(ValueError, match="k: 'no way' is not a boolean"):
-        configuration.set_boolean("k", "no way")
+    for text in ("no way", "yes", "1", ""):
+        with pytest.raises(ValueError, match=f"k: '{text}' is not a boolean"):
+            configuration.set_boolean("k", text)
+        with pytest.raises(ValueError, match=f"k: '{text}' is not a boolean"):
+            Configuration().set_string("k", text).get_boolean("k", True)
 
 
 def test_an_integer_has_no_underscores():

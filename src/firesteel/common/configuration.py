@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.options import kinds
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.option import Option
 from firesteel.common.time import Duration
 
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 T = TypeVar("T")
 _process_defaults: dict[str, str] = {}
 
@@ -298,9 +298,10 @@ class _Texts:
 
 
 def _parse_boolean(key: str, text: str) -> bool:
-    if text.strip().lower() not in _TRUE + _FALSE:
-        raise ValueError(f"{key}: {text!r} is not a boolean; write true or false")
-    return text.strip().lower() in _TRUE
+    try:
+        return kinds.boolean.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
 
 
 def _as_text(value: object) -> str:
