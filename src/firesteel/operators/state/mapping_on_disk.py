@@ -26,11 +26,15 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         self.noted = self.changed
         self.share = share
 
-    def noted_bytes(self) -> int:
-        """Return about how many bytes the noted entries take; a batch may change many more than have room in memory."""
+    def noted_bytes(self, in_memory: int) -> int:
+        """Return about how many bytes the noted entries take; a batch may change many more than have room in memory.
+
+        Args:
+            in_memory: The number of entries whose bytes count anyway, most of which are the same objects.
+        """
         sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
         size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
-        return (_POINTER_BYTES + size) * len(self.noted)
+        return _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""

@@ -88,7 +88,7 @@ class TimersOnDisk(MappingOnDisk):
         """Write all timers to disk if those in memory take too much."""
         sizes = [approximate_size(entry) for entry in islice(self._new, _SAMPLED)]
         size = _ENTRY_BYTES + sum(sizes) // max(len(sizes), 1)
-        noted_bytes = self.noted_bytes()
+        noted_bytes = self.noted_bytes(len(self._new))
         allowed = max((self.share.allowed() - noted_bytes) // size, _FEWEST)
         if len(self._new) >= allowed:
             self._spill()
