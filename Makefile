@@ -11,6 +11,9 @@ PYFLINK_STAMP := $(PYFLINK_VENV)/.installed
 PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
 BENCHMARKS := workloads nexmark nexmark_sql latency tables
 
+# Commands that tests start by the hundred take a second longer if they compile all modules each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs pictures kafka-faults cdc-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -95,6 +96,13 @@ NAMES_IN_PICKLES = {"common/encoding/record_classes.py", "task/moved_modules.py"
 
 def _imports(path: Path) -> list[str]:
     """Return the imported modules, also those that a function imports; TYPE_CHECKING blocks do not count."""
+    return _named_modules(path)[0]
+
+
+@functools.cache  # Three tests look at each module.
+def _named_modules(path: Path) -> tuple[list[str], set[str]]:
+    """Return the modules that a module imports, and those whose names it has as texts."""
+    tree = ast.parse(path.read_text())
     found: list[str] = []
 
     def visit(node: ast.AST) -> None:
@@ -111,8 +119,8 @@ def _imports(path: Path) -> list[str]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    visit(ast.parse(path.read_text()))
-    return found
+    visit(tree)
+    return found, {node.value for node in ast.walk(tree) if _is_module(node)}
 
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))
@@ -153,7 +161,7 @@ def _may_load(path: Path) -> set[str]:
     """
     found = set(_imports(path))
     if path.relative_to(SOURCE).as_posix() not in NAMES_IN_PICKLES:
-        found |= {node.value for node in ast.walk(ast.parse(path.read_text())) if _is_module(node)}
+        found |= _named_modules(path)[1]
     return {".".join(parts[:i]) for module in found for parts in [module.split(".")] for i in range(1, len(parts) + 1)}
 
 

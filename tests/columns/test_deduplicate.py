@@ -15,7 +15,7 @@ from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
-from tests.seeds import seeds
+from tests.seeds import seeds, steps
 
 TYPES = tuple(map(parse_type, ("BIGINT", "STRING", "TIMESTAMP(3)")))
 PLANS = [DeduplicateFactory((1,), keeps_last, time, TYPES) for keeps_last in (True, False) for time in (None, 2)]
@@ -67,7 +67,7 @@ def test_one_row_of_each_key_is_kept(plan, seed, ttl_ms, least, monkeypatch):
     monkeypatch.setattr(room, "_LEAST_BYTES", 1)
     chance, number = random.Random(seed), 0
     run, model = Run(plan, least == 3, ttl_ms), Model(plan, ttl_ms)
-    for step in range(40):
+    for step in range(steps(20, 40)):
         found = []
         for _ in range(chance.randrange(1, 12)):
             number += 1

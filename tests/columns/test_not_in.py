@@ -78,7 +78,7 @@ def expected(kind: str, null_aware: bool, sides: tuple[Counter[Any], Counter[Any
 
 
 @pytest.mark.parametrize(("kind", "null_aware"), [("SEMI", False), ("ANTI", False), ("ANTI", True), ("SEMI", True)])
-@pytest.mark.parametrize("seed", seeds(2, 10))
+@pytest.mark.parametrize("seed", seeds(1, 10))
 @pytest.mark.parametrize("by_key", [True, False])
 @pytest.mark.parametrize("at_once", [1, 5])
 def test_semi_joins_of_changes(seed: int, kind: str, null_aware: bool, by_key: bool, at_once: int) -> None:

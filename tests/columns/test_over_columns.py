@@ -21,7 +21,7 @@ from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
-from tests.seeds import seeds
+from tests.seeds import seeds, steps
 
 TYPES = tuple(
     map(parse_type, ("STRING", "BIGINT", "TIMESTAMP(3)", "BOOLEAN", "DOUBLE", "FLOAT", "STRING", "INT", "BIGINT"))
@@ -132,7 +132,7 @@ def test_rows_and_columns_give_the_same(name, seed, ttl_ms, attribute, least, mo
     factory = plan(*FRAMES[name], time=attribute)
     columns, rows = Run(factory.make, ttl_ms), Run(lambda: Over(factory), ttl_ms)
     assert isinstance(columns.subtasks[0][0]._algorithm, OverColumns)
-    for _ in range(40):
+    for _ in range(steps(15, 40)):
         found = []
         columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         for _ in range(chance.randrange(1, 15)):

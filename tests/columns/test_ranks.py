@@ -18,7 +18,7 @@ from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
 from tests.columns.rank_model import RankModel
 from tests.columns.test_top_rows import ARROW, ORDERS, PLACES, plan, random_rows
-from tests.seeds import ALL
+from tests.seeds import steps
 
 INT = parse_type("BIGINT")
 TYPES = [arrow_type(INT)] * 2
@@ -55,7 +55,7 @@ def test_rows_and_columns_give_the_same(name, places, is_on_disk, monkeypatch):
     found = replace(plan(ORDERS[name], *places), strategy=RankStrategy.RETRACT)
     columns, rows = KernelRun(found.make, is_on_disk=is_on_disk), KernelRun(lambda: RankModel(found))
     assert isinstance(columns.kernel, Rank)
-    for _ in range(40 if ALL else 20):
+    for _ in range(steps(10, 40)):
         given = changes(chance, there, chance.randrange(1, 25), "abcdefgh"[: chance.randrange(1, 9)])
         assert list(map(repr, columns.give(given))) == list(map(repr, rows.give(given)))
         if chance.random() < 0.3:

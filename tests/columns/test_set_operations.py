@@ -14,6 +14,7 @@ from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, 
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from tests.columns.kernel_runs import KernelRun
+from tests.seeds import steps
 
 TYPES = tuple(map(parse_type, ("STRING", "DOUBLE")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -49,7 +50,7 @@ def test_each_row_comes_as_often_as_its_counts_say(kind, is_all, is_on_disk, mon
         (Counter(), Counter()),
         run_of(kind, is_all, is_on_disk=is_on_disk),
     )
-    for _ in range(150):
+    for _ in range(steps(50, 150)):
         side, wanted = chance.randrange(2), []
         rows = [
             (chance.choice([None, "a", "b"]), chance.choice([float("nan"), 0.0, None]))

@@ -22,7 +22,7 @@ from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
 from tests.columns.rank_model import RankModel
-from tests.seeds import ALL
+from tests.seeds import ALL, steps
 
 TYPES = tuple(map(parse_type, ("STRING", "BIGINT", "DOUBLE", "STRING", "DECIMAL(8, 2)", "BOOLEAN", "BIGINT")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -75,7 +75,7 @@ def test_rows_and_columns_give_the_same(name, places, ttl_ms, least, monkeypatch
     found = plan(ORDERS[name], *places)
     columns, rows = Run(found.make, ttl_ms, is_on_disk=least == 3), Run(lambda: RankModel(found), ttl_ms)
     assert isinstance(columns.kernel, TopRows)
-    for _ in range(30):
+    for _ in range(steps(12, 30)):
         given = random_rows(chance, chance.randrange(1, 25), "abcdefgh"[: chance.randrange(1, 9)])
         columns.now = rows.now = columns.now + chance.choice([0, 10, 30])
         assert columns.give(given) == rows.give(given)

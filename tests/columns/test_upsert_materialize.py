@@ -28,6 +28,7 @@ from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
 from tests.columns.counting import calls_made
 from tests.columns.kernel_runs import KernelRun
+from tests.seeds import steps
 
 TYPES = tuple(map(parse_type, ("INT", "STRING", "DOUBLE")))
 ARROW = [arrow_type(kind) for kind in TYPES]
@@ -114,7 +115,7 @@ def test_lists_and_columns_show_the_same(keys, upsert_key, is_on_disk, ttl_ms, m
     plan = UpsertMaterializeFactory(keys, upsert_key, TYPES)
     chance, there = random.Random(f"{keys} {upsert_key} {is_on_disk} {ttl_ms}"), []
     columns, lists = KernelRun(plan.make, ttl_ms, is_on_disk), KernelRun(lambda: Model(plan), ttl_ms)
-    for _ in range(80):
+    for _ in range(steps(30, 80)):
         given = random_changes(chance, there, chance.randrange(1, 15), upsert_key is None)
         columns.now = lists.now = columns.now + chance.choice([0, 10, 30])
         assert list(map(repr, columns.give(given))) == list(map(repr, lists.give(given)))

@@ -155,7 +155,6 @@ def test_integers_of_all_sizes_come_back(values: list[int]) -> None:
 
 
 @given(st.dictionaries(st.one_of(NUMBERS, st.text(), st.tuples(NUMBERS, st.text())), PLAIN, max_size=30))
-@settings(deadline=None)
 def test_entries_come_back_in_their_order(entries: dict[Any, Any]) -> None:
     name, found = decoded_entries(encoded_entries("state", entries))
     assert name == "state"

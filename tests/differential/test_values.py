@@ -13,10 +13,11 @@ from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironmen
 from firesteel.operators.chain import fusion
 from firesteel.testing import run_local
 from tests.differential.programs import ODD_KEYS, SHAPES, STEPS, Run, Splits
+from tests.seeds import seeds
 
 pytestmark = pytest.mark.slow
 
-SEEDS = range(60)
+SEEDS = seeds(20, 60)
 
 
 def chosen_steps(generator: random.Random, run: Run) -> list[str]:

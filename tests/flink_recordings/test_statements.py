@@ -16,10 +16,15 @@ from tests.flink_recordings.table_results import (
     table_environment,
     write_inputs,
 )
+from tests.seeds import on_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 RECORDED = recorded_statements()
 QUERIES = RECORDED["queries"]
+
+
+def name_of(query: dict[str, Any]) -> str:
+    return f"{query['mode']}: {query['sql']}"
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +38,7 @@ def environments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StreamTa
     return made
 
 
+@pytest.mark.spark
 def test_expressions_have_flinks_types_and_values(environments: dict[str, StreamTableEnvironment]) -> None:
     found: dict[str, Any] = {}
     names = list(RECORDED["expressions"])
@@ -45,8 +51,21 @@ def test_expressions_have_flinks_types_and_values(environments: dict[str, Stream
     assert {name: result for name, result in found.items() if result != RECORDED["expressions"][name]} == {}
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=[f"{query['mode']}: {query['sql']}" for query in QUERIES])
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize("query", QUERIES, ids=name_of)
 def test_a_query_leaves_flinks_rows(environments: dict[str, StreamTableEnvironment], query: dict[str, Any]) -> None:
+    assert_flinks_rows(environments, query)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("query", on_spark(QUERIES, 8), ids=name_of)
+def test_a_query_leaves_flinks_rows_on_spark(
+    environments: dict[str, StreamTableEnvironment], query: dict[str, Any]
+) -> None:
+    assert_flinks_rows(environments, query)
+
+
+def assert_flinks_rows(environments: dict[str, StreamTableEnvironment], query: dict[str, Any]) -> None:
     table = environments[query["mode"]].sql_query(query["sql"])
     assert schema_of(table) == query["schema"]
     assert sorted(remaining_rows(changes_of(table.execute())), key=as_text) == sorted(query["rows"], key=as_text)

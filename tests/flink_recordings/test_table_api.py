@@ -13,8 +13,9 @@ from firesteel.common import Row
 from firesteel.table import expression, expressions, udf, window
 from tests.flink_recordings.recordings import recorded_table_api
 from tests.flink_recordings.table_results import as_text, changes_of, remaining_rows, schema_of, table_environment
+from tests.seeds import on_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 RECORDED = recorded_table_api()
 EVENTS = "2024-01-01 00:00:01,a,1\n2024-01-01 00:00:04,b,2\n2024-01-01 00:00:12,a,3\n2024-01-01 00:00:27,a,4\n"
 
@@ -37,6 +38,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.spark
 def test_expressions_have_flinks_types_and_values(names: dict[str, Any]) -> None:
     found: dict[str, Any] = {}
     recorded = list(RECORDED["expressions"])
@@ -49,8 +51,19 @@ def test_expressions_have_flinks_types_and_values(names: dict[str, Any]) -> None
     assert {name: result for name, result in found.items() if result != RECORDED["expressions"][name]} == {}
 
 
+@pytest.mark.usefixtures("without_spark")
 @pytest.mark.parametrize("name", RECORDED["tables"])
 def test_a_table_has_flinks_schema_and_rows(name: str, names: dict[str, Any]) -> None:
+    assert_flinks_rows(name, names)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", on_spark(RECORDED["tables"], 7))
+def test_a_table_has_flinks_schema_and_rows_on_spark(name: str, names: dict[str, Any]) -> None:
+    assert_flinks_rows(name, names)
+
+
+def assert_flinks_rows(name: str, names: dict[str, Any]) -> None:
     recorded = RECORDED["tables"][name]
     local = dict(names)
     exec(recorded["code"], local)

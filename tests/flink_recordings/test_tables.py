@@ -11,8 +11,9 @@ import pytest
 from firesteel.compat import alias_pyflink
 from tests.flink_recordings.recordings import TABLE_PROGRAMS, recorded_table_results
 from tests.flink_recordings.table_results import TableProgram, as_text
+from tests.seeds import on_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.slow
 
 
 def modes(path: Path) -> list[str]:
@@ -25,10 +26,23 @@ def modes(path: Path) -> list[str]:
 CASES = [(path.stem, mode) for path in sorted(TABLE_PROGRAMS.glob("*.py")) for mode in modes(path)]
 
 
+@pytest.mark.usefixtures("without_spark")
 @pytest.mark.parametrize(("name", "mode"), CASES)
 def test_a_program_gives_pyflinks_results(
     name: str, mode: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    assert_pyflinks_results(name, mode, tmp_path, capfd)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("name", "mode"), on_spark(CASES, 7))
+def test_a_program_gives_pyflinks_results_on_spark(
+    name: str, mode: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert_pyflinks_results(name, mode, tmp_path, capfd)
+
+
+def assert_pyflinks_results(name: str, mode: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     alias_pyflink()
     recorded = recorded_table_results(name)[mode]
     program = TableProgram(name, mode)

@@ -13,6 +13,7 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.testing import Fault, LocalResult, run_local
+from tests.seeds import combinations
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +54,7 @@ def test_program_prints_the_expected_output(name: str, mode: str, parallelism: i
     assert sorted_lines(run(program, mode, parallelism)) == expected(program, mode)
 
 
-@pytest.mark.parametrize("batch_elements", [1, 2])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "batch_elements"), combinations(PROGRAMS, [1, 2]))
 def test_results_do_not_depend_on_the_cut_into_batches(name: str, batch_elements: int) -> None:
     program = load(name)
     result = run(program, "STREAMING", 2, batch_elements=batch_elements)
@@ -69,8 +69,7 @@ def test_results_do_not_depend_on_chaining(name: str, mode: str) -> None:
     assert sorted_lines(run(program, mode, 2, chaining=False, batch_elements=2)) == expected(program, mode)
 
 
-@pytest.mark.parametrize("after_rows", [0, 1, 1000])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "after_rows"), combinations(PROGRAMS, [0, 1, 1000]))
 def test_slots_that_die_in_each_stage_change_nothing(name: str, after_rows: int) -> None:
     program = load(name)
     shape = run(program, "STREAMING", 2, batch_elements=2)

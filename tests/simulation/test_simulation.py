@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.seeds import steps
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
+SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", steps(100, 200)))
 PROCESSES = 2
 SHARES = {"control_plane": 1.0, "checkpoints": 5.0, "data_plane": 0.5, "state": 0.05}
 """The share of the seeds that each plane gets; the more a seed costs, the less."""

@@ -24,6 +24,7 @@ from firesteel.datastream.connectors.file_system import (
 )
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
+from tests.seeds import combinations
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.spark
@@ -190,8 +191,7 @@ def compacted(sink: Any) -> Any:
     return sink.with_rolling_policy(policy).enable_compact(strategy, FileCompactor.concat_file_compactor())
 
 
-@pytest.mark.parametrize("shape", [by_inactivity, by_age, compacted])
-@pytest.mark.parametrize("interval", ["0 ms", "200 ms"])
+@pytest.mark.parametrize(("shape", "interval"), combinations([by_inactivity, by_age, compacted], ["0 ms", "200 ms"]))
 def test_a_stream_that_goes_quiet_shows_its_last_records(tmp_path: Path, shape: Any, interval: str) -> None:
     tail = Tail(tmp_path)
     tail.write("a", "b", "a")

@@ -14,6 +14,7 @@ import pytest
 from firesteel.spark import class_archive as class_archive_module
 from firesteel.spark.class_archive import CACHE_DIRECTORY, VERIFY, ClassArchive, class_archive
 from firesteel.spark.java import Java
+from tests.seeds import steps
 
 
 @pytest.fixture
@@ -227,7 +228,7 @@ def test_spark_starts_with_the_archive_and_without_one_that_is_broken(caches: Pa
     made.write_bytes(whole[:middle] + bytes(65536) + whole[middle + 65536 :])
     assert run(caches)[0] == "6"
     assert not made.exists()
-    for broken in (whole[:middle], b"", b"no archive" * 1000):
+    for broken in (whole[:middle], b"", b"no archive" * 1000)[: steps(1, 3)]:
         made.write_bytes(broken)
         assert run(caches) == ["6", "False", "False"]
         assert not made.exists()

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.session import firesteel
+from tests.seeds import steps
 from tests.spark.standalone_spark import StandaloneSpark
 
 pytestmark = pytest.mark.spark
 
-RECORDS = 1500
+RECORDS = steps(600, 1500)
 PROGRAM = """
 import random, sys, time
 from firesteel.common import Duration, Encoder, Types, WatermarkStrategy

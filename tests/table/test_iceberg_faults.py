@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from tests.seeds import combinations
 from tests.table.failing_inserts import ROWS, insert
 from tests.table.iceberg_lake import Lake, with_text
 
@@ -57,8 +58,7 @@ def check_snapshots(lake, kind):
     assert len(summaries) > 2
 
 
-@pytest.mark.parametrize("kind", list(QUERIES))
-@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize(("kind", "is_killed"), combinations(QUERIES, [False, True]))
 def test_a_slot_that_fails_between_checkpoints_changes_no_row(tmp_path, kind, is_killed):
     mark = tmp_path / "failed"
 

@@ -10,6 +10,7 @@ import pytest
 
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table import DataTypes
+from tests.seeds import on_spark
 from tests.table.environments import environment, remaining
 
 TABLES = {"a": ("k", "v"), "b": ("k", "v"), "c": ("k", "v")}
@@ -87,13 +88,6 @@ def tables(request, rows):
     return made
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_query_gives_what_duckdb_gives(tables, database, query):
-    expected = Counter(map(tuple, database.execute(query).fetchall()))
-    assert Counter(remaining(tables.sql_query(query))) == expected
-
-
 OVER = (
     "SELECT SUM(v) OVER (PARTITION BY k ORDER BY v), (SELECT MAX(v) FROM b WHERE b.k = a.k) FROM a",
     "SELECT SUM((SELECT MAX(v) FROM b WHERE b.k = a.k)) OVER (PARTITION BY k ORDER BY v) FROM a",
@@ -102,14 +96,26 @@ OVER = (
 )
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize("query", [*QUERIES, *OVER])
+def test_a_query_gives_what_duckdb_gives(tables, database, query):
+    assert_duckdbs_rows(tables, database, query)
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("query", OVER)
-def test_a_subquery_beside_over_calls_gives_what_duckdb_gives(tables, database, query):
+@pytest.mark.parametrize("query", on_spark([*QUERIES, *OVER], 7))
+def test_a_query_gives_what_duckdb_gives_on_spark(tables, database, query):
+    assert_duckdbs_rows(tables, database, query)
+
+
+def assert_duckdbs_rows(tables, database, query):
     expected = Counter(map(tuple, database.execute(query).fetchall()))
     assert Counter(remaining(tables.sql_query(query))) == expected
 
 
-@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_spark")
 def test_what_is_compared_with_a_subquery_is_computed_once(tables):
     random_once = "SELECT x = y FROM (SELECT RAND_INTEGER(5) AS x, k AS y FROM a)"
     assert len(remaining(tables.sql_query(random_once))) > 0

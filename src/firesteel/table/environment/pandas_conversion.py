@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
@@ -20,7 +19,7 @@ from firesteel.table.environment.materialized_rows import materialized
 from firesteel.table.planner.rel.rel import StreamScan
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
 
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -45,12 +44,14 @@ _UNITS = ("ms", "us", "ns")
 """The units of three digits each."""
 
 
-def pandas_scan(frame: pandas.DataFrame, schema: object) -> StreamScan:
+def pandas_scan(frame: pd.DataFrame, schema: object) -> StreamScan:
     """Return the node that reads a `pandas.DataFrame`.
 
     Raises:
         TypeError: it is something else, a column has a type that SQL has not, or values that its declared type has not.
     """
+    import pandas as pd
+
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Unsupported type, expected pandas.DataFrame, got {type(frame)}")
     return arrow_scan(pa.Table.from_pandas(frame, preserve_index=False), schema, "from_pandas")
@@ -172,6 +173,8 @@ def to_pandas(rows: Iterable[Row], row_type: t.RowType, time_zone: datetime.tzin
         row_type: Names and types of the columns.
         time_zone: The session time zone, in which TIMESTAMP_LTZ is shown.
     """
+    import pandas as pd
+
     left = materialized(rows)
     columns = {}
     for index, (name, kind) in enumerate(zip(row_type.names, row_type.field_types(), strict=True)):
@@ -183,6 +186,8 @@ def to_pandas(rows: Iterable[Row], row_type: t.RowType, time_zone: datetime.tzin
 
 
 def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd.Series[Any]:
+    import pandas as pd
+
     if isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType)):
         series = array.cast(pa.timestamp(_unit(kind), array.type.tz), safe=False).to_pandas()
         return series.dt.tz_convert(time_zone) if array.type.tz else series
