@@ -50,7 +50,7 @@ def same(batch: Any) -> Any:
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "size": (lambda: numbers().map_batches(same, 0), "batch_size must be 1 or more, found 0"),
-    "size of another type": (lambda: numbers().map_batches(same, "2"), "batch_size takes a int; found str '2'"),
+    "size of another type": (lambda: numbers().map_batches(same, "2"), "batch_size takes an int; found str '2'"),
     "capacity": (lambda: numbers().map_batches(Sizes(), 2, capacity=0), "capacity must be 1 or more, found 0"),
     "capacity of a function": (lambda: numbers().map_batches(same, 2, capacity=2), "2 batches needs an AsyncBatch"),
     "wait": (lambda: numbers().map_batches(same, 2, 5), "batch_wait takes a Time or NoneType; found int 5"),

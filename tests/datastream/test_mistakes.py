@@ -66,19 +66,19 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a class for a function": (lambda: words().map(Doubled), "found the class Doubled: write Doubled()"),
     "a generator in map": (lambda: words().map(letters), "which yields: use flat_map()"),
     "a generator in filter": (lambda: words().filter(letters), "which yields: use flat_map()"),
-    "a text for a parallelism": (lambda: environment().set_parallelism("2"), "takes a int; found str '2'"),
-    "a text for that of an operator": (lambda: words().set_parallelism("2"), "takes a int; found str '2'"),
+    "a text for a parallelism": (lambda: environment().set_parallelism("2"), "takes an int; found str '2'"),
+    "a text for that of an operator": (lambda: words().set_parallelism("2"), "takes an int; found str '2'"),
     "a text for an interval": (
         lambda: environment().enable_checkpointing("10s"),
-        "execution.checkpointing.interval, in ms, takes a int; found str '10s'",
+        "execution.checkpointing.interval, in ms, takes an int; found str '10s'",
     ),
-    "a text for a timeout": (lambda: environment().set_buffer_timeout("1"), "takes a int; found str '1'"),
+    "a text for a timeout": (lambda: environment().set_buffer_timeout("1"), "takes an int; found str '1'"),
     "a number for a window": (lambda: TumblingEventTimeWindows.of(5), "takes a Time; found int 5"),
     "a duration for a window": (
         lambda: TumblingEventTimeWindows.of(Duration.of_seconds(5)),
         "takes a Time; found Duration 5 s",
     ),
-    "a text for a count": (lambda: keyed().count_window("5"), "takes a int; found str '5'"),
+    "a text for a count": (lambda: keyed().count_window("5"), "takes an int; found str '5'"),
     "a number for a lateness": (
         lambda: WatermarkStrategy.for_bounded_out_of_orderness(5),
         "takes a Duration; found int 5",
@@ -101,7 +101,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "nothing for the name of a group": (lambda: SlotSharingGroup.builder(None), "takes a str; found NoneType None"),
     "a duration for a lateness": (
         lambda: keyed().window(TumblingEventTimeWindows.of(Time.seconds(1))).allowed_lateness(Time.seconds(1)),
-        "allowed_lateness(), in ms, takes a int; found Time 1000 ms",
+        "allowed_lateness(), in ms, takes an int; found Time 1000 ms",
     ),
     "a number for a drift": (
         lambda: WatermarkStrategy.no_watermarks().with_watermark_alignment("group", 5),
@@ -115,10 +115,10 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: AsyncDataStream.unordered_wait_with_retry(words(), Asked(), Time.seconds(5), None),
         "unordered_wait_with_retry() takes a AsyncRetryStrategy; found NoneType None",
     ),
-    "a text for a number of a sequence": (lambda: NumberSequenceSource("1", 2), "takes a int; found str '1'"),
+    "a text for a number of a sequence": (lambda: NumberSequenceSource("1", 2), "takes an int; found str '1'"),
     "a fraction for the size of a part": (
         lambda: RollingPolicy.default_rolling_policy(part_size=1.5),
-        "the part size of a rolling policy takes a int; found float 1.5",
+        "the part size of a rolling policy takes an int; found float 1.5",
     ),
     "a number for a suffix": (
         lambda: OutputFileConfig.builder().with_part_suffix(5),

@@ -8,6 +8,7 @@ import time
 
 from IPython.display import HTML, display
 
+from firesteel.common.checks import with_article
 from firesteel.common.html_table import html_table
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
@@ -63,7 +64,7 @@ class SqlMagic:
             make = EnvironmentSettings.in_batch_mode if is_batch else EnvironmentSettings.in_streaming_mode
             found = self._variables[name] = TableEnvironment.create(make())
         if not isinstance(found, TableEnvironment):
-            raise ValidationException(f"{name} is a {type(found).__name__}, expected a TableEnvironment")
+            raise ValidationException(f"{name} is {with_article(type(found))}, expected a TableEnvironment")
         return found
 
     def _execute(self, environment: TableEnvironment, text: str, options: argparse.Namespace) -> None:
