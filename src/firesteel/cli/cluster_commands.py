@@ -98,8 +98,9 @@ class _SavepointGroup(CommandGroup):
     """A group whose command `take` needs no name, as in Flink's command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `take` unless another command is named."""
+        """Insert `take` unless another command is named, or one that differs by a letter or two."""
         named = args and args[0] in {*self.commands, *self.get_help_option_names(ctx)}
+        named = named or (bool(args) and self.meant(ctx, args[0]) != "")
         return super().parse_args(ctx, args if named else ["take", *args])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,7 +14,17 @@ if TYPE_CHECKING:
 else:
     TextType = click.ParamType  # of one kind only before click 8.4
 
-__all__ = ["CommandGroup", "FileText", "OptionPair", "TextType"]
+__all__ = [
+    "CommandGroup",
+    "FileText",
+    "Number",
+    "OptionPair",
+    "ProgramPath",
+    "TextType",
+    "ViewChoice",
+    "Whole",
+    "refuse_option",
+]
 
 _LONGEST = 500
 
@@ -26,6 +38,69 @@ class CommandGroup(click.Group):
         rows = [(name, command.get_short_help_str(_LONGEST)) for name, command in found if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; the error about an unknown one names the command that is meant.
+
+        click looks for it among the commands that were imported, which are none before the first is called.
+        """
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"no such command {name!r}{self.meant(ctx, name)}")
+        return super().resolve_command(ctx, args)
+
+    def meant(self, ctx: click.Context, name: str) -> str:
+        """Return a hint at the command whose name is alike, or nothing."""
+        near = get_close_matches(name, self.list_commands(ctx), 1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_option(context: click.Context, word: str) -> None:
+    """Refuse an unknown option where a program is expected: click leaves it there, as it may be the program's own.
+
+    Raises:
+        NoSuchOption: the word begins as an option does.
+    """
+    if word.startswith("-"):
+        name = word.partition("=")[0]
+        known = [one for param in context.command.get_params(context) for one in param.opts if one.startswith("-")]
+        near = get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise click.NoSuchOption(name, f"no such option {name}{hint}", ctx=context)
+
+
+class ProgramPath(click.Path):
+    """A path of `click.Path`, in a command that passes options after it on to the program."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an unknown option in the place of the path."""
+        if ctx is not None and not os.path.lexists(value):
+            refuse_option(ctx, os.fspath(value))
+        return super().convert(value, param, ctx)
+
+
+class ViewChoice(click.Choice):
+    """A choice of `click.Choice`, in front of a program."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an unknown option in the place of the choice."""
+        if ctx is not None:
+            refuse_option(ctx, str(value))
+        return super().convert(value, param, ctx)
+
+
+class Whole(click.IntRange):
+    """A range of integers; click itself would call a word "not a valid integer range"."""
+
+    name = "integer"
+
+
+class Number(click.FloatRange):
+    """A range of numbers, named as `Whole` is."""
+
+    name = "number"
 
 
 class FileText(TextType):
