@@ -89,16 +89,16 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a text for seconds": (lambda: Duration.of_seconds("5"), "takes a Real; found str '5'"),
     "a text for minutes": (lambda: Time.minutes("5"), "takes a Real; found str '5'"),
-    "a number for a collection": (lambda: environment().from_collection(5), "takes a Iterable; found int 5"),
-    "a number for an identifier": (lambda: words().print(5), "print() takes a str or NoneType; found int 5"),
+    "a number for a collection": (lambda: environment().from_collection(5), "takes an Iterable; found int 5"),
+    "a number for an identifier": (lambda: words().print(5), "print() takes a str or None; found int 5"),
     "a number for a name": (lambda: words().name(5), "name() takes a str; found int 5"),
     "a number for an id": (lambda: words().uid(5), "uid() takes a str; found int 5"),
     "a number for a description": (lambda: words().set_description(5), "set_description() takes a str; found int 5"),
     "nothing for a group": (
         lambda: words().slot_sharing_group(None),
-        "takes a str or SlotSharingGroup; found NoneType",
+        "takes a str or SlotSharingGroup; found None",
     ),
-    "nothing for the name of a group": (lambda: SlotSharingGroup.builder(None), "takes a str; found NoneType None"),
+    "nothing for the name of a group": (lambda: SlotSharingGroup.builder(None), "takes a str; found None"),
     "a duration for a lateness": (
         lambda: keyed().window(TumblingEventTimeWindows.of(Time.seconds(1))).allowed_lateness(Time.seconds(1)),
         "allowed_lateness(), in ms, takes an int; found Time 1000 ms",
@@ -113,7 +113,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "nothing for a strategy": (
         lambda: AsyncDataStream.unordered_wait_with_retry(words(), Asked(), Time.seconds(5), None),
-        "unordered_wait_with_retry() takes a AsyncRetryStrategy; found NoneType None",
+        "unordered_wait_with_retry() takes an AsyncRetryStrategy; found None",
     ),
     "a text for a number of a sequence": (lambda: NumberSequenceSource("1", 2), "takes an int; found str '1'"),
     "a fraction for the size of a part": (
