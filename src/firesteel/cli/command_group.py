@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from firesteel.common.meant import meant
 
 if TYPE_CHECKING:
     TextType = click.ParamType[str]
@@ -48,13 +49,8 @@ class CommandGroup(click.Group):
         """
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"no such command {name!r}{self.meant(ctx, name)}")
+            ctx.fail(f"no such command {name!r}{meant(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
-
-    def meant(self, ctx: click.Context, name: str) -> str:
-        """Return a hint at the command whose name is alike, or nothing."""
-        near = get_close_matches(name, self.list_commands(ctx), 1)
-        return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def refuse_option(context: click.Context, word: str) -> None:
@@ -66,9 +62,7 @@ def refuse_option(context: click.Context, word: str) -> None:
     if word.startswith("-"):
         name = word.partition("=")[0]
         known = [one for param in context.command.get_params(context) for one in param.opts if one.startswith("-")]
-        near = get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise click.NoSuchOption(name, f"no such option {name}{hint}", ctx=context)
+        raise click.NoSuchOption(name, f"no such option {name!r}{meant(name, known)}", ctx=context)
 
 
 class ProgramPath(click.Path):
