@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -125,3 +126,17 @@ def test_options_of_a_program_that_an_option_names_are_its_own(tmp_path: Path) -
         check=True,
     )
     assert ran.stdout == "['--parallelsim', '2']\n"
+
+
+def test_a_shell_takes_the_line_of_the_help_of_completion() -> None:
+    text = CliRunner().invoke(cli, ["completion", "--help"]).output
+    line = next(line for line in text.splitlines() if ".bashrc" in line).split(maxsplit=1)[1]
+    assert line == 'eval "$(firesteel completion bash)"'
+    shell = subprocess.run(
+        ["bash", "-c", f"{line}; complete -p firesteel"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    assert "_firesteel_completion" in shell.stdout
