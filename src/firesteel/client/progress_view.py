@@ -185,7 +185,7 @@ class LineOfProgress:
         if awaited:
             return [awaited]
         rate = read * 1000 / max(details.duration_ms, 1) if details.status.is_terminal else self._rate
-        records = [f"{read:,} records read", f"{_rate_text(rate)}/s"] if read else []
+        records = [f"{read:,} records read", f"{_rate_text(rate)}/s"] if read else ["no records read"]
         return records + _of_sources(details)
 
     def _measure(self, read: int) -> None:
