@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -51,11 +50,11 @@ class JobId(TextType):
 
     name = "job id"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse an unknown option in the place of the id."""
         if ctx is not None:
             refuse_option(ctx, value)
-        return super().convert(value, param, ctx)
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the ids that begin so, with names and states; none if no cluster answers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,8 +12,10 @@ from firesteel.common.meant import meant
 
 if TYPE_CHECKING:
     TextType = click.ParamType[str]
+    TextChoice = click.Choice[str]
 else:
     TextType = click.ParamType  # of one kind only before click 8.4
+    TextChoice = click.Choice
 
 __all__ = [
     "CommandGroup",
@@ -68,17 +70,19 @@ def refuse_option(context: click.Context, word: str) -> None:
 class ProgramPath(click.Path):
     """A path of `click.Path`, in a command that passes options after it on to the program."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
         """Refuse an unknown option in the place of the path."""
         if ctx is not None and not os.path.lexists(value):
             refuse_option(ctx, os.fspath(value))
         return super().convert(value, param, ctx)
 
 
-class ViewChoice(click.Choice):
+class ViewChoice(TextChoice):
     """A choice of `click.Choice`, in front of a program."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse an unknown option in the place of the choice."""
         if ctx is not None:
             refuse_option(ctx, str(value))

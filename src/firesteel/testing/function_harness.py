@@ -39,16 +39,17 @@ __all__ = ["HarnessOptions", "Key", "harness", "keyed_harness"]
 
 T = TypeVar("T")
 
-Key = Callable[[Any], object]
+_Select = Callable[[Any], object]
+Key = _Select | KeySelector[Any, object]
 """A key selector."""
 
-_KeyType = TypeInformation[Any] | None
+_Type = TypeInformation[Any] | None
 
 
 class HarnessOptions(TypedDict, total=False):
     """Further arguments of `OperatorHarness`."""
 
-    output_type: TypeInformation[Any] | None
+    output_type: _Type
     is_batch: bool
     subtask_index: int
     parallelism: int
@@ -68,7 +69,7 @@ _PLAIN: dict[type[Function], Callable[[Function], OperatorDescriptor]] = {
 }
 """The operator of each kind of function on streams without keys."""
 
-_KEYED: dict[type[Function], Callable[[Function, _KeyType], OperatorDescriptor]] = {
+_KEYED: dict[type[Function], Callable[[Function, _Type], OperatorDescriptor]] = {
     KeyedProcessFunction: KeyedProcessOperator,
     KeyedCoProcessFunction: lambda function, key_type: CoProcessOperator(function, True, key_type),
     ReduceFunction: lambda function, key_type: ReduceOperator(function, None, key_type),
@@ -105,10 +106,10 @@ def harness(function: Function, **options: Unpack[HarnessOptions]) -> OperatorHa
 
 def keyed_harness(
     function: Function,
-    key: Key | KeySelector[Any, Any],
-    key2: Key | KeySelector[Any, Any] | None = None,
+    key: Key,
+    key2: Key | None = None,
     *,
-    key_type: _KeyType = None,
+    key_type: _Type = None,
     **options: Unpack[HarnessOptions],
 ) -> OperatorHarness:
     """Return a harness of a function on a keyed stream, with state and timers.
@@ -145,7 +146,7 @@ def keyed_harness(
     return OperatorHarness(descriptor, key_selectors=selectors, **options)
 
 
-def _selector(key: Key | KeySelector[Any, Any]) -> Key:
+def _selector(key: Key) -> _Select:
     require_function(key, KeySelector, "key")
     return key.get_key if isinstance(key, KeySelector) else key
 
