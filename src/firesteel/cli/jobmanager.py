@@ -19,6 +19,7 @@ from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.option_readers import Reader
 from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_PORT
+from firesteel.common.terminal_text import counted
 from firesteel.errors import FiresteelError
 
 _STOP_LIMIT_S = 120
@@ -99,7 +100,7 @@ def status(output: str) -> None:
         try:
             overview = entry["overview"] = cluster_client(entry["address"]).get("/overview")
             free, slots = overview["slots-available"], overview["slots-total"]
-            text = f"{overview['jobs-running']} jobs running, {free} of {slots} slots free"
+            text = f"{counted(overview['jobs-running'], 'job')} running, {free} of {slots} slots free"
         except (ClusterClientError, InvalidOptionError) as error:
             text = entry["error"] = str(error)
         lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")
