@@ -57,6 +57,7 @@ def test_the_whole_job_finds_two_alerts_even_if_a_slot_dies(faults):
     env.set_parallelism(2)
     alerts(env, PAYMENTS).collect_async()
     result = run_local(env, batch_elements=4, faults=faults)
+    assert not result.missed_faults
     assert sorted(result.elements) == [
         "card 1234: 650.00 at second 130, 5 s after a small payment",
         "card 4711: 510.00 at second 55, 35 s after a small payment",

@@ -37,8 +37,9 @@ def load_ipython_extension(shell: Shell) -> None:
         shell: The notebook's `InteractiveShell`.
     """
     from firesteel.client import set_progress_reporter
-    from firesteel.notebook import NotebookLine, SqlMagic, show_short_errors
+    from firesteel.notebook import NotebookLine, SqlMagic, is_terminal, show_short_errors
 
     shell.register_magic_function(SqlMagic(shell), "cell", "sql")
     show_short_errors(shell)
-    set_progress_reporter(NotebookLine(shell))
+    if not is_terminal(shell):
+        set_progress_reporter(NotebookLine(shell))

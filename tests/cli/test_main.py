@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -44,7 +46,7 @@ def test_every_command_is_listed_under_its_name() -> None:
 def test_an_unknown_command_is_wrong_usage() -> None:
     result = CliRunner().invoke(cli, ["nope"])
     assert result.exit_code == 2
-    assert "No such command 'nope'" in result.output
+    assert "no such command 'nope'" in result.output
 
 
 def test_summaries_are_not_cut() -> None:
@@ -88,3 +90,53 @@ def test_the_shell_completes_keys_of_options() -> None:
     context = click.Context(click.Command("run"))
     found = OptionPair().shell_complete(context, click.Option(["-D"]), "state.backend.t")
     assert [item.value for item in found] == ["state.backend.type="]
+
+
+UNKNOWN = [
+    ("rnu", "no such command 'rnu'; did you mean 'run'?"),
+    ("jobmanager sart", "no such command 'sart'; did you mean 'start'?"),
+    ("savepoint inspct /there", "no such command 'inspct'; did you mean 'inspect'?"),
+    ("run --parallelsim 2 job.py", "no such option '--parallelsim'; did you mean '--parallelism'?"),
+    ("check --statc job.py", "no such option '--statc'; did you mean '--static'?"),
+    ("plan --fromat text job job.py", "no such option '--fromat'; did you mean '--format'?"),
+    ("plan job --fromat text job.py", "no such option '--fromat'; did you mean '--format'?"),
+    ("info --putput json job.py", "no such option '--putput'; did you mean '--output'?"),
+    ("diff --putput=json old.py new.py", "no such option '--putput'; did you mean '--output'?"),
+    ("upgrade --dryrun abc job.py", "no such option '--dryrun'; did you mean '--dry-run'?"),
+    ("upgrade abc --dryrun job.py", "no such option '--dryrun'; did you mean '--dry-run'?"),
+    ("run -p two job.py", "'two' is not a valid integer."),
+    ("profile --seconds long abc", "'long' is not a valid number."),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), UNKNOWN)
+def test_the_error_of_a_misspelt_word_says_what_is_meant(line: str, message: str) -> None:
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_options_of_a_program_that_an_option_names_are_its_own(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "firesteel", "run", "-q", "-py", "job.py", "--parallelsim", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "['--parallelsim', '2']\n"
+
+
+def test_a_shell_takes_the_line_of_the_help_of_completion() -> None:
+    text = CliRunner().invoke(cli, ["completion", "--help"]).output
+    line = next(line for line in text.splitlines() if ".bashrc" in line).split(maxsplit=1)[1]
+    assert line == 'eval "$(firesteel completion bash)"'
+    shell = subprocess.run(
+        ["bash", "-c", f"{line}; complete -p firesteel"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    assert "_firesteel_completion" in shell.stdout

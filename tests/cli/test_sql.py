@@ -191,6 +191,17 @@ def test_the_prompt_takes_commands_without_a_semicolon_and_says_what_is_meant() 
     assert '("FORM" before it: did you mean "FROM"?)' in done.stderr
 
 
+def test_commands_inside_a_statement_are_hinted_at_and_words_with_a_backslash_are_commands() -> None:
+    lines = ["\\d", "SHOW", "quit", "DATABASES;", "SELECT", "help", "FROM", "t", ";", "\\q"]
+    done = firesteel("sql", text="\n".join(lines) + "\n")
+    assert done.returncode == 0
+    assert "there is no command \\d; HELP lists the commands" in done.stderr
+    assert "[INFO] quit is taken for a part of the statement before it; end that with a semicolon" in done.stderr
+    assert "[INFO] help is taken for a part of the statement" in done.stderr
+    assert "Object 't' not found" in done.stderr  # `help` was a column
+    assert "Exiting firesteel SQL client" in done.stdout
+
+
 @pytest.mark.spark
 def test_rows_for_programs_are_alone_on_standard_output() -> None:
     query = (

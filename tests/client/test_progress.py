@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from dataclasses import replace
 
@@ -75,6 +76,25 @@ def test_the_default_is_a_line_on_terminals_and_restarts_elsewhere(monkeypatch):
     mine = RestartLines()
     set_progress_reporter(mine)
     assert progress_reporter() is mine
+
+
+def test_nothing_is_drawn_over_what_the_reader_of_a_pipe_prints(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    reading, writing = os.pipe()
+    with open(reading), open(writing, "w") as pipe, (tmp_path / "file").open("w") as file:
+        for stdout, draws in ((pipe, False), (file, True)):
+            monkeypatch.setattr(sys, "stdout", stdout)
+            monkeypatch.setattr(progress, "_reporter", [])
+            assert isinstance(progress_reporter(), LiveLine) == draws
+            assert (type(make_reporter("text")).__name__ == "_LiveTable") == draws
+
+
+def test_small_rates_and_vertices_that_never_started(capsys):
+    line = progress_view.LineOfProgress(lambda: 0.0)
+    few = details(JobStatus.FINISHED, vertex(ExecutionState.FINISHED, 0, 11))
+    assert line.text(replace(few, duration_ms=22_000)).endswith("11 records read, 0.5/s")
+    make_reporter("text").ended(details(JobStatus.FAILED, replace(vertex(ExecutionState.FAILED, 0, 0), tasks={})))
+    assert "Source (1): not started, 0 records in, 0 out" in capsys.readouterr().err
 
 
 def test_the_line_has_the_rate_and_what_is_awaited(monkeypatch):

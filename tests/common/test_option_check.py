@@ -11,6 +11,7 @@ from firesteel.common.configuration import Configuration
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_option, check_options, note_without_counterpart
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.state_backend import EmbeddedRocksDBStateBackend
 from firesteel.gateway.session_context import SessionContext
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
 from firesteel.runtime.dispatcher.job_submission import check_job_graph
@@ -165,3 +166,16 @@ def test_an_option_of_a_cluster_that_runs_causes_a_warning_in_a_session(caplog: 
     assert [record.getMessage() for record in caplog.records] == [
         "SET: taskmanager.slot.timeout has no effect here: it is read by a cluster when it starts"
     ]
+
+
+def test_a_submission_is_silent_about_defaults_and_tells_of_a_jar_once(caplog: pytest.LogCaptureFixture) -> None:
+    backend = EmbeddedRocksDBStateBackend()
+    job = job_graph(("a", 1, []), configuration={"pipeline.jars": "a-kafka.jar", **backend.to_options()})
+    tell_of_options(job)
+    tell_of_options(job)
+    assert [record.getMessage() for record in caplog.records] == [
+        "job 'job': a-kafka.jar: not needed: Kafka is built in"
+    ]
+    backend.set_number_of_transfer_threads(8)
+    tell_of_options(job_graph(("a", 1, []), configuration=backend.to_options()))
+    assert caplog.records[-1].getMessage().endswith("no effect: state.backend.rocksdb.checkpoint.transfer.thread.num")

@@ -50,10 +50,10 @@ def same(batch: Any) -> Any:
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "size": (lambda: numbers().map_batches(same, 0), "batch_size must be 1 or more, found 0"),
-    "size of another type": (lambda: numbers().map_batches(same, "2"), "batch_size takes a int; found str '2'"),
+    "size of another type": (lambda: numbers().map_batches(same, "2"), "batch_size takes an int; found str '2'"),
     "capacity": (lambda: numbers().map_batches(Sizes(), 2, capacity=0), "capacity must be 1 or more, found 0"),
     "capacity of a function": (lambda: numbers().map_batches(same, 2, capacity=2), "2 batches needs an AsyncBatch"),
-    "wait": (lambda: numbers().map_batches(same, 2, 5), "batch_wait takes a Time or NoneType; found int 5"),
+    "wait": (lambda: numbers().map_batches(same, 2, 5), "batch_wait takes a Time or None; found int 5"),
     "negative wait": (lambda: numbers().map_batches(same, 2, Time.seconds(-1)), "batch_wait must be 0 ms or more"),
     "function": (lambda: numbers().map_batches("f", 2), "is a MapBatchFunction, an AsyncBatchFunction or a callable"),
     "format": (lambda: numbers().map_batches(same, 2, format="csv"), "one of rows, arrow, pandas, polars; found 'csv'"),
@@ -65,10 +65,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: numbers(Types.LONG()).map_batches(same, 2, format="pandas"),
         "format 'pandas' needs the type of the results",
     ),
-    "retry strategy": (lambda: numbers().map_batches(same, 2, retry_strategy=3), "retry_strategy takes a AsyncRetry"),
+    "retry strategy": (lambda: numbers().map_batches(same, 2, retry_strategy=3), "retry_strategy takes an AsyncRetry"),
     "asynchronous function": (
         lambda: AsyncDataStream.ordered_wait_batch(numbers(), same, Time.seconds(1), 2),
-        "AsyncDataStream takes a AsyncBatchFunction",
+        "AsyncDataStream takes an AsyncBatchFunction",
     ),
 }
 

@@ -371,7 +371,13 @@ class Nothing(AggregateFunction):
 
 @pytest.mark.parametrize(
     ("type_info", "found"),
-    [("INT", "found 'INT'$"), (int, "found <class 'int'>$"), (Types.INT, r"call it: Types.INT\(\)$")],
+    [
+        ("INT", r"found 'INT': write Types.INT\(\)$"),
+        ("INTEGER", "found 'INTEGER'$"),
+        (int, r"found the class int: write Types.LONG\(\)$"),
+        (Nothing, "found the class Nothing$"),
+        (Types.INT, r"found Types.INT itself: write Types.INT\(\)$"),
+    ],
 )
 @pytest.mark.parametrize("place", PLACES_OF_TYPES)
 def test_arguments_that_are_not_types_are_refused(pairs, type_info, found, place):

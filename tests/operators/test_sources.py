@@ -15,6 +15,7 @@ from firesteel.connectors.files import splits as file_splits
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.errors import InvalidProgramError
 from firesteel.functions.connector_base import Source, SourceSplit
 from firesteel.functions.source_reading import SourceReader, SourceReaderContext
 from firesteel.functions.splits import Known, SplitRange
@@ -208,3 +209,16 @@ def test_users_sources_come_through_the_door_of_ours(source: Any, found: list[in
     env.set_parallelism(1)
     env.from_source(source, WatermarkStrategy.no_watermarks(), "own", Types.LONG()).collect_async()
     assert run_local(env).elements == found
+
+
+def test_a_missing_path_is_named_and_a_relative_one_with_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path, message in (
+        ("in.csv", f"input path 'in.csv' does not exist; the current directory is {tmp_path}$"),
+        ("/nope/in.csv", "input path '/nope/in.csv' does not exist$"),
+    ):
+        source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build()
+        with pytest.raises(InvalidProgramError, match=message):
+            source.create_enumerator({}).discover(1, Known())

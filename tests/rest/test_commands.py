@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,16 @@ async def test_status_says_how_often_and_why_a_job_has_restarted(rest: Rest) -> 
     job = job_graph(("source", 1, []), name="job")
     job.configuration["restart-strategy.type"] = "fixed-delay"
     await rest.cluster.submit(job)
-    await rest.cluster.fail_query(TaskFailure("ValueError: bad", operator_name="Map", subtask_index=0, parallelism=2))
+    failure = TaskFailure("ValueError: bad", operator_name="Map", subtask_index=0, parallelism=2)
+    traceback = '  File "job.py", line 7, in parse\n    raise ValueError("bad")\nValueError: bad\n'
+    await rest.cluster.fail_query(replace(failure, user_location="job.py:7 in parse", user_traceback=traceback))
     rest.cluster.clock.advance(2)
     await settle()
     text = (await run(rest, "status", job.job_id)).stdout
-    assert "Restarts: 1; the last failure: operator 'Map' (subtask 1/2) failed: ValueError: bad" in text
+    end = (
+        "Restarts: 1; the last failure: operator 'Map' (subtask 1/2) failed: ValueError: bad\n  at job.py:7 in parse\n"
+    )
+    assert text.endswith(end)  # once, without the traceback
     assert (await run_json(rest, "status", job.job_id))["restarts"] == 1
     config = await rest.get(f"/jobs/{job.job_id}/config")
     assert config["execution-config"]["restart-strategy"].startswith("Restart with fixed delay (PT1S).")
@@ -92,7 +98,7 @@ async def test_the_shell_completes_ids_of_jobs(rest: Rest) -> None:
 async def test_top_shows_rates_and_busy_times_of_vertices(rest: Rest) -> None:
     job_id = await a_job(rest)
     text = (await run(rest, "top", "--once")).stdout
-    assert "1 jobs running, 0 of 2 slots free, 1 TaskManagers" in text
+    assert "1 job running, 0 of 2 slots free, 1 TaskManager" in text
     assert f"[odd] job {job_id}" in text
     assert re.search(r"count +│ RUNNING +│ +2 +│ +100 +│ +4 +│ +25%", text), text
     frame = await run_json(rest, "top", "--once")

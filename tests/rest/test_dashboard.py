@@ -119,6 +119,22 @@ async def test_a_name_that_is_cut_is_shown_under_the_mouse_while_the_page_is_dra
     await browser.wait_for("document.getElementById('tip').hidden")
 
 
+async def test_a_job_that_restarts_says_so_under_its_title(rest: Rest, browser: Browser) -> None:
+    job = job_graph(("source", 1, []), name="job")
+    job.configuration["restart-strategy.type"] = "fixed-delay"
+    await rest.cluster.submit(job)
+    cause = TaskFailure("ValueError: bad", operator_name="Map", in_hand="record 7", user_location="job.py:7 in parse")
+    await rest.cluster.fail_query(cause)
+    rest.cluster.clock.advance(2)
+    await settle()
+    await rest.view.samples.take()
+    await browser.open(f"{rest.server.address}/#/jobs/{job.job_id}")
+    await browser.wait_for("document.getElementById('failure') !== null")
+    text = await browser.run("document.getElementById('failure').innerText")
+    assert text.startswith("Restarted once; the last failure, ")
+    assert text.endswith(": operator 'Map' failed: ValueError: bad")
+
+
 async def test_a_job_is_rescaled_by_the_buttons_of_a_vertex(rest: Rest, browser: Browser) -> None:
     job_id = await a_running_job(rest)
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}")

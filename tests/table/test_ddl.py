@@ -6,7 +6,7 @@ from firesteel.common.table_errors import PartitionNotExistException
 from firesteel.table import DataTypes, ResultKind, TableSchema
 from firesteel.table.catalog import CatalogBaseTable, CatalogPartitionSpec, ObjectPath
 from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
-from firesteel.table.errors import CatalogException, ValidationException
+from firesteel.table.errors import CatalogException, SqlParserException, ValidationException
 
 
 def rows_of(result):
@@ -203,15 +203,22 @@ def test_options_of_connectors_are_checked(t_env):
     t_env.execute_sql("CREATE TABLE b (x INT) WITH ('connector' = 'datagen', 'number-of-rowz' = '1')")
     t_env.execute_sql("CREATE TABLE c (x INT) WITH ('connector' = 'nope')")
     t_env.execute_sql("CREATE TABLE d (x INT) WITH ('connector' = 'print')")
+    t_env.execute_sql("CREATE TABLE e (x INT) WITH ('connector' = 'filesystem', 'path' = 'p', 'format' = 'jsn')")
     for name, text in (
         ("a", "Missing required options are:\n\npath"),
-        ("b", "Unsupported options:\n\nnumber-of-rowz"),
+        ("b", "Unsupported options:\n\nnumber-of-rowz; did you mean 'number-of-rows'?"),
         ("c", "Could not find any factory for identifier 'nope'"),
         ("d", "can only be used as a sink"),
+        ("e", "Could not find any format factory for identifier 'jsn'; did you mean 'json'?"),
     ):
         with pytest.raises(ValidationException) as raised:
             t_env.sql_query(f"SELECT * FROM {name}")
         assert text in str(raised.value)
+
+
+def test_a_misspelt_type_is_named_with_the_one_that_is_meant(t_env):
+    with pytest.raises(SqlParserException, match="expected a type, found 'INTT'; did you mean 'INT'\\?"):
+        t_env.execute_sql("CREATE TABLE a (x INTT) WITH ('connector' = 'datagen')")
 
 
 def test_show_columns_has_comments_if_a_column_has_one(t_env):

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from firesteel.cli.command_group import FileText, OptionPair
+from firesteel.cli.command_group import FileText, OptionPair, refuse_option
+from firesteel.common.checks import with_article
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
 from firesteel.common.options.known_options import doubt_about
@@ -104,7 +105,7 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
     except yaml.YAMLError as error:
         raise click.UsageError(f"{origin} is not valid YAML: {error}") from None
     if not isinstance(data, dict):
-        raise click.UsageError(f"{origin} contains a {type(data).__name__}, expected options as key: value")
+        raise click.UsageError(f"{origin} contains {with_article(type(data))}, expected options as key: value")
     options = dict(_flat(data, ""))
     for option, value in options.items():
         _check(option, value, f"{origin}, line {lines.get(option, 1)}")
@@ -191,7 +192,7 @@ def program_and_arguments(
     """Return the file of a program and its arguments; the file is the first word unless an option names it.
 
     Raises:
-        UsageError: the program is named twice or not at all, or does not exist.
+        UsageError: the program is named twice or not at all, or does not exist, or an option in front of it is unknown.
     """
     if python is not None and module is not None:
         raise click.UsageError("use either --python (-py) or --pyModule (-pym), not both")
@@ -206,6 +207,7 @@ def program_and_arguments(
         python, words = words[0], words[1:]
     program = Path(python)
     if not program.is_file():
+        refuse_option(click.get_current_context(), python)
         raise click.UsageError(f"program {python!r} not found, or not a regular file")
     return program, words
 

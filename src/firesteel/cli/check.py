@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import reported_errors
+from firesteel.cli.command_group import Number, ProgramPath
 from firesteel.common.terminal_text import printable
 from firesteel.migration import (
     CheckedProgram,
@@ -28,7 +29,7 @@ _PROGRAMS = (".py", "")
 @click.option(
     "--timeout",
     "seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=60.0,
     show_default=True,
     help="Time limit of a trial, in seconds.",
@@ -37,7 +38,7 @@ _PROGRAMS = (".py", "")
     "--output", type=click.Choice(["text", "json", "html"]), default="text", help="Format of the report [text]."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show what the program prints.")
-@click.argument("path", metavar="PROGRAM|DIRECTORY", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", metavar="PROGRAM|DIRECTORY", type=ProgramPath(exists=True, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def check(is_static: bool, seconds: float, output: str, verbose: bool, path: Path, arguments: tuple[str, ...]) -> None:
     """Print what of a PyFlink PROGRAM works, differs, is missing or fails, or of all programs in a DIRECTORY.

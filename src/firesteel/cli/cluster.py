@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from firesteel.cli.arguments import cluster_configuration
-from firesteel.cli.command_group import TextType
+from firesteel.cli.command_group import TextType, refuse_option
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
@@ -49,6 +49,12 @@ class JobId(TextType):
     """The id of a job, which the shell completes from the jobs of the cluster."""
 
     name = "job id"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse an unknown option in the place of the id."""
+        if ctx is not None:
+            refuse_option(ctx, value)
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the ids that begin so, with names and states; none if no cluster answers."""

@@ -11,6 +11,7 @@ from firesteel.cli.arguments import cluster_configuration, reported_errors
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, output_option, show, time_text
 from firesteel.cli.command_group import CommandGroup, FileText
 from firesteel.client.rest_client import ENDED, RestClusterClient
+from firesteel.common.meant import meant
 from firesteel.common.terminal_text import in_one_line
 
 _HINT = "\nYou can resume your program from this savepoint with the run command."
@@ -98,8 +99,9 @@ class _SavepointGroup(CommandGroup):
     """A group whose command `take` needs no name, as in Flink's command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `take` unless another command is named."""
+        """Insert `take` unless another command is named, or one that differs by a letter or two."""
         named = args and args[0] in {*self.commands, *self.get_help_option_names(ctx)}
+        named = named or (bool(args) and meant(args[0], self.list_commands(ctx)) != "")
         return super().parse_args(ctx, args if named else ["take", *args])
 
 

@@ -12,8 +12,13 @@ from click.shell_completion import get_completion_class
 def completion(context: click.Context, shell: str) -> None:
     """Print a script that completes commands and options in a shell.
 
-    For bash: firesteel completion bash > ~/.local/share/bash-completion/completions/firesteel
-    """
+    Lines for the file that a shell reads when it starts:
+
+    \b
+    ~/.bashrc                   eval "$(firesteel completion bash)"
+    ~/.zshrc                    eval "$(firesteel completion zsh)"
+    ~/.config/fish/config.fish  firesteel completion fish | source
+    """  # noqa: D301  click takes the character itself for "do not wrap"
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(context.find_root().command, {}, "firesteel", "_FIRESTEEL_COMPLETE").source())

@@ -14,6 +14,7 @@ import click
 
 from firesteel.cli.arguments import reported_errors
 from firesteel.cli.cluster import output_option, show
+from firesteel.cli.command_group import ProgramPath
 from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.common.parent_process import die_with_parent
 from firesteel.common.terminal_text import printable
@@ -48,8 +49,8 @@ class OperatorChange:
 @click.command(context_settings={"ignore_unknown_options": True})
 @program_options
 @output_option
-@click.argument("old", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("new", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("old", type=ProgramPath(exists=True, dir_okay=False, path_type=Path))
+@click.argument("new", type=ProgramPath(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def diff(
     given: ProgramOptions,

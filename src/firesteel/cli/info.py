@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.cluster import output_option, show
+from firesteel.cli.command_group import ProgramPath
 from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.errors import FiresteelError
 from firesteel.plan import load_plan_source
@@ -21,7 +22,7 @@ _FOOT = "--------------------------------------------------------------"
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @program_options
 @output_option
-@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("program", type=ProgramPath(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def info(
     given: ProgramOptions,

@@ -11,7 +11,7 @@ import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, warn_of_unread
 from firesteel.cli.cluster import cluster_client, output_option, show
-from firesteel.cli.command_group import CommandGroup
+from firesteel.cli.command_group import CommandGroup, Whole
 from firesteel.cli.servers import Servers, shown, with_messages
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
@@ -19,6 +19,7 @@ from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.option_readers import Reader
 from firesteel.common.options.rest_options import REST_BIND_ADDRESS, REST_PORT
+from firesteel.common.terminal_text import counted
 from firesteel.errors import FiresteelError
 
 _STOP_LIMIT_S = 120
@@ -36,7 +37,7 @@ def jobmanager() -> None:
 @config_option
 @option_flags
 @click.option("--host", help="Address to bind to [127.0.0.1].")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8081].")
+@click.option("--port", type=Whole(0, 65535), help="Port of the REST API [8081].")
 @click.option("--daemon", is_flag=True, help="Run in the background, with a log file.")
 @output_option
 @with_messages
@@ -80,7 +81,7 @@ async def _serve(settings: dict[str, str], output: str) -> None:
 
 
 @jobmanager.command()
-@click.option("--port", type=click.IntRange(1, 65535), help="Stop the JobManager with this REST port only [all].")
+@click.option("--port", type=Whole(1, 65535), help="Stop the JobManager with this REST port only [all].")
 @output_option
 @with_messages
 def stop(port: int | None, output: str) -> None:
@@ -99,7 +100,7 @@ def status(output: str) -> None:
         try:
             overview = entry["overview"] = cluster_client(entry["address"]).get("/overview")
             free, slots = overview["slots-available"], overview["slots-total"]
-            text = f"{overview['jobs-running']} jobs running, {free} of {slots} slots free"
+            text = f"{counted(overview['jobs-running'], 'job')} running, {free} of {slots} slots free"
         except (ClusterClientError, InvalidOptionError) as error:
             text = entry["error"] = str(error)
         lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")

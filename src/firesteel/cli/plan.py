@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from firesteel.cli.command_group import ProgramPath, ViewChoice, Whole
 from firesteel.cli.program_options import ProgramOptions, program_options
 from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 
@@ -18,14 +19,10 @@ from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
     "--format", "format", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the output to this file.")
-@click.option(
-    "--task-managers", type=click.IntRange(min=0), help="For slots: number of TaskManagers [as many as needed]."
-)
-@click.option(
-    "--slots", type=click.IntRange(min=1), default=1, show_default=True, help="For slots: slots per TaskManager."
-)
-@click.argument("view", type=click.Choice(VIEWS))
-@click.argument("input", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--task-managers", type=Whole(min=0), help="For slots: number of TaskManagers [as many as needed].")
+@click.option("--slots", type=Whole(min=1), default=1, show_default=True, help="For slots: slots per TaskManager.")
+@click.argument("view", type=ViewChoice(VIEWS))
+@click.argument("input", type=ProgramPath(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def plan(
     given: ProgramOptions,

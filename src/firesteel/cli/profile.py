@@ -12,6 +12,7 @@ from typing import Final, TypedDict
 import click
 
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
+from firesteel.cli.command_group import Number
 from firesteel.client.rest_client import ENDED, ClusterClientError, RestClusterClient
 from firesteel.common.json_types import Json
 
@@ -37,8 +38,8 @@ class Piece(TypedDict):
 
 @click.command()
 @cluster_options
-@click.option("--seconds", type=click.FloatRange(0, 3600, min_open=True), default=30.0, help="How long to sample [30].")
-@click.option("--rate", type=click.FloatRange(0, 1000, min_open=True), default=100.0, help="Samples per second [100].")
+@click.option("--seconds", type=Number(0, 3600, min_open=True), default=30.0, help="How long to sample [30].")
+@click.option("--rate", type=Number(0, 1000, min_open=True), default=100.0, help="Samples per second [100].")
 @click.option(
     "-o",
     "--file",

@@ -11,12 +11,13 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import option_flags, reported_errors
+from firesteel.cli.command_group import Whole
 from firesteel.cli.missing_names import refuse_missing
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM
 
 _PROGRAM_OPTIONS = (
-    click.option("-p", "--parallelism", type=click.IntRange(min=1), help="Default parallelism of operators."),
+    click.option("-p", "--parallelism", type=Whole(min=1), help="Default parallelism of operators."),
     click.option(
         "--runtime-mode",
         type=click.Choice(["BATCH", "STREAMING", "AUTOMATIC"], case_sensitive=False),

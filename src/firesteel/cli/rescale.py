@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import click
 
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show
+from firesteel.cli.command_group import Whole
 from firesteel.client.rest_client import ENDED, ClusterClientError, RestClusterClient
 from firesteel.common.terminal_text import in_one_line
 from firesteel.graph.hashing import uid_hash
@@ -33,10 +34,10 @@ class _Vertex(NamedTuple):
     metavar="VERTEX=N",
     help="Parallelism of one vertex, named by its id, its name, or the uid of its first operator; others keep theirs.",
 )
-@click.option("--min", "lower", type=click.IntRange(1), default=1, help="Smallest parallelism, with too few slots [1].")
+@click.option("--min", "lower", type=Whole(1), default=1, help="Smallest parallelism, with too few slots [1].")
 @click.option("-d", "--detached", is_flag=True, help="Do not wait until the job runs with it.")
 @click.argument("job_id", type=JobId())
-@click.argument("parallelism", type=click.IntRange(1), required=False)
+@click.argument("parallelism", type=Whole(1), required=False)
 def rescale(
     address: str,
     output: str,

@@ -18,7 +18,7 @@ from firesteel.cli.arguments import (
     warn_of_unread,
 )
 from firesteel.cli.cluster import output_option
-from firesteel.cli.command_group import CommandGroup
+from firesteel.cli.command_group import CommandGroup, Whole
 from firesteel.cli.servers import Servers, with_messages
 from firesteel.common.options.option_readers import Reader
 
@@ -37,7 +37,7 @@ _OPTIONS = (
     config_option,
     option_flags,
     click.option("--host", help="Address to bind to [127.0.0.1]."),
-    click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8083]."),
+    click.option("--port", type=Whole(0, 65535), help="Port of the REST API [8083]."),
     click.option(
         "-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager."
     ),
@@ -69,7 +69,7 @@ def start_foreground(output: str, **given: Any) -> None:
 
 
 @sql_gateway.command()
-@click.option("--port", type=click.IntRange(1, 65535), help="Stop the gateway with this REST port only [all].")
+@click.option("--port", type=Whole(1, 65535), help="Stop the gateway with this REST port only [all].")
 @output_option
 @with_messages
 def stop(port: int | None, output: str) -> None:

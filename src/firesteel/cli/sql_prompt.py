@@ -14,6 +14,7 @@ from firesteel.table.planner.parse.script import in_one_line, split_statements
 _PROMPT = "firesteel SQL> "
 _MORE = "> "
 _HISTORY_LINES = 500
+_INSIDE = "[INFO] {} is taken for a part of the statement before it; end that with a semicolon, or drop it with Ctrl-C."
 
 
 def run_prompt(session: SqlSession) -> None:
@@ -34,8 +35,11 @@ def run_prompt(session: SqlSession) -> None:
         except EOFError:
             print()
             break
-        if not buffer and command_of(line) is not None:  # These need no semicolon.
-            line += ";"
+        if command_of(line) is not None:
+            if not buffer:  # These need no semicolon.
+                line += ";"
+            else:  # It may be the name of a column in a line of its own.
+                print(_INSIDE.format(line.strip()), file=sys.stderr)
         buffer = _execute_complete(session, f"{buffer}{line}\n", history is not None)
     if history is not None:
         _save(history)

@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from firesteel.cli.sql_results import show_query, write_result
@@ -26,7 +27,7 @@ from firesteel.table.table_result import TableResult
 _HELP = """The following commands are available:
 
 HELP              Print the available commands.
-QUIT, EXIT        Quit the SQL client.
+QUIT, EXIT, \\q    Quit the SQL client.
 CLEAR             Clear the terminal.
 SET               List the options, or set one: SET 'key' = 'value'.
 RESET             Reset all options, or one: RESET 'key'.
@@ -197,6 +198,7 @@ class SqlSession:
     commands: ClassVar[dict[str, Callable[[SqlSession], None]]] = {
         "QUIT": _quit,
         "EXIT": _quit,
+        "\\Q": _quit,
         "CLEAR": _clear,
         "HELP": _help,
         "TIMING": _timing,
@@ -205,5 +207,15 @@ class SqlSession:
 
 
 def command_of(text: str) -> Callable[[SqlSession], None] | None:
-    """Return the command of the client that a text is, or None if it is SQL."""
-    return SqlSession.commands.get(text.strip().upper())
+    """Return the command of the client that a text is, or None if it is SQL.
+
+    No statement of SQL begins with a backslash: such a word is always a command, if an unknown one.
+    """
+    word = text.strip()
+    if word.startswith("\\"):
+        return SqlSession.commands.get(word.upper(), partial(_unknown, word))
+    return SqlSession.commands.get(word.upper())
+
+
+def _unknown(word: str, session: SqlSession) -> None:
+    raise InvalidProgramError(f"there is no command {word}; HELP lists the commands")

@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 from firesteel.client.rest_client import ENDED, RestClusterClient
-from firesteel.common.terminal_text import in_one_line
+from firesteel.common.terminal_text import counted, in_one_line
 
 Frame = dict[str, Any]
 
@@ -46,8 +46,9 @@ def frame_table(frame: Frame) -> Any:
 
     overview = frame["overview"]
     title = (
-        f"{len(frame['jobs'])} jobs running, {overview['slots-available']} of {overview['slots-total']} slots free, "
-        f"{overview['taskmanagers']} TaskManagers"
+        f"{counted(len(frame['jobs']), 'job')} running, "
+        f"{overview['slots-available']} of {overview['slots-total']} slots free, "
+        f"{counted(overview['taskmanagers'], 'TaskManager')}"
     )
     table = Table(title=title, title_justify="left")
     for column in ("job, vertex", "state", "subtasks", "in / s", "out / s", "busy"):

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from firesteel.cli.cluster import JobId, cluster_at, cluster_options, show, time_text
+from firesteel.cli.command_group import Number
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 from firesteel.client.rest_client import ENDED, RestClusterClient
 from firesteel.common.terminal_text import in_one_line, printable
@@ -146,7 +147,7 @@ def _is_main(file: dict[str, Any]) -> bool:
 @click.command()
 @cluster_options
 @click.option("--once", is_flag=True, help="Print one frame and exit; needs no terminal.")
-@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, help="Seconds between updates [2].")
+@click.option("--interval", type=Number(min=0.1), default=2.0, help="Seconds between updates [2].")
 def top(address: str, output: str, once: bool, interval: float) -> None:
     """Watch the jobs of a cluster: vertices, records per second and busy time."""
     if not once and (output == "json" or not sys.stdout.isatty()):

@@ -16,11 +16,15 @@ from firesteel.client.remote_job_client import RemoteJobClient
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.client.staged_data import StagedData
 from firesteel.common.configuration import Configuration
+from firesteel.common.jars import note_of_jar
 from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.options import stored_options
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
 from firesteel.common.options.known_options import doubt_about
+from firesteel.common.options.option import Option
 from firesteel.common.options.option_check import note_without_counterpart
 from firesteel.common.options.rest_options import REST_ADDRESS
+from firesteel.common.options.stored_options import PIPELINE_JARS
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.missing_returns import warn_of_missing_returns
 from firesteel.graph.job_graph import JobGraph
@@ -80,15 +84,24 @@ def set_cluster_client(make: Callable[[str, str | None, Mapping[str, str]], Rest
     _cluster_of = make
 
 
+_STORED_DEFAULTS = {one.key: one.default for one in vars(stored_options).values() if isinstance(one, Option)}
+
+
 def has_submitted() -> bool:
     """Return whether this process has submitted a job, or tried to."""
     return bool(_submitted)
 
 
 def tell_of_options(job_graph: JobGraph) -> None:
-    """Log which of the job's options nobody knows, and which have no counterpart here."""
-    notes = [doubt for key in job_graph.configuration if (doubt := doubt_about(key)) is not None]
-    for note in (*notes, note_without_counterpart(job_graph.configuration)):
+    """Log which of the job's options nobody knows, and which have no counterpart here.
+
+    Options that a setter of PyFlink's API has stored with their default value are not told: nobody asked for them.
+    """
+    options = job_graph.configuration
+    notes = [doubt for key in options if (doubt := doubt_about(key)) is not None]
+    jars = [note_of_jar(jar) for jar in options.get(PIPELINE_JARS.key, "").split(";") if jar]
+    asked = [key for key, value in options.items() if key != PIPELINE_JARS.key and value != _STORED_DEFAULTS.get(key)]
+    for note in (*notes, *jars, note_without_counterpart(asked)):
         if note is not None:
             _logger.warning("job %r: %s", job_graph.name, note)
 

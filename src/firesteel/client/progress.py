@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from firesteel.client.progress_reporter import ProgressReporter, RestartLines
+from firesteel.client.progress_reporter import ProgressReporter, RestartLines, owns_terminal
 
 _reporter: list[ProgressReporter] = []
 
@@ -13,8 +11,8 @@ def set_progress_reporter(reporter: ProgressReporter) -> None:
     """Set the reporter for all jobs that this process waits for from now on.
 
     Args:
-        reporter: Replaces the present one. By default there is a line of progress if standard error is a terminal, else
-            only restarts are reported.
+        reporter: Replaces the present one. By default there is a line of progress if standard error is a terminal and
+            standard output no pipe, else only restarts are reported.
     """
     _reporter[:] = [reporter]
 
@@ -27,7 +25,7 @@ def progress_reporter() -> ProgressReporter:
 
 
 def _default() -> ProgressReporter:
-    if not sys.stderr.isatty():
+    if not owns_terminal():
         return RestartLines()
     from firesteel.client.progress_view import LiveLine  # late import: slow, and only terminals show it
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +15,19 @@ from firesteel.runtime.failure import TaskFailure
 
 _SAME_AGAIN = 3
 """How often the same failure follows itself before it is said that restarts do not help."""
+
+
+def owns_terminal() -> bool:
+    """Return whether progress may be drawn over its earlier lines.
+
+    That is so on a terminal, unless standard output is a pipe: its reader, such as `head` or `grep`, prints on the
+    same terminal, and its lines would be overwritten.
+    """
+    if not sys.stderr.isatty():
+        return False
+    with suppress(OSError, ValueError):  # a notebook's output has no descriptor
+        return not stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Progress of a job on the terminal: a live table or line, plain lines if standard error is not a terminal, or JSON."""
+"""Progress of a job on the terminal: a live table or line, plain lines without one and in pipes, or JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from firesteel.client.progress_reporter import ProgressReporter, Restart, RestartLines
+from firesteel.client.progress_reporter import ProgressReporter, Restart, RestartLines, owns_terminal
 from firesteel.client.terminal_logs import TerminalLogs
 from firesteel.common.terminal_text import in_one_line, printable
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
@@ -31,7 +31,7 @@ def make_reporter(output: str | None) -> ProgressReporter:
         return RestartLines()
     if output == "json":
         return _JsonLines()
-    return _LiveTable() if sys.stderr.isatty() else _PlainLines()
+    return _LiveTable() if owns_terminal() else _PlainLines()
 
 
 class _JsonLines:
@@ -185,7 +185,7 @@ class LineOfProgress:
         if awaited:
             return [awaited]
         rate = read * 1000 / max(details.duration_ms, 1) if details.status.is_terminal else self._rate
-        records = [f"{read:,} records read", f"{rate:,.0f}/s"] if read else []
+        records = [f"{read:,} records read", f"{_rate_text(rate)}/s"] if read else ["no records read"]
         return records + _of_sources(details)
 
     def _measure(self, read: int) -> None:
@@ -215,6 +215,10 @@ class LiveLine(_LiveTable):
 
     def _shown(self, details: JobDetails) -> RenderableType:
         return Text(self._line.text(details), no_wrap=True, overflow="ellipsis")
+
+
+def _rate_text(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
 
 
 def _records_read(vertex: JobVertexDetails) -> int:
@@ -262,4 +266,4 @@ def _table(details: JobDetails, caption: str) -> Table:
 
 
 def _states(vertex: JobVertexDetails) -> str:
-    return ", ".join(f"{count} {state.name}" for state, count in vertex.tasks.items())
+    return ", ".join(f"{count} {state.name}" for state, count in vertex.tasks.items()) or "not started"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import re
 import time
 import uuid
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,8 @@ ENDED = ("FINISHED", "CANCELED", "FAILED")
 """The states of jobs that have ended."""
 
 _PLAN_FILE = "jobgraph.pickle"
+_TRACEBACK = re.compile(r"\n(?:Traceback|  File \")")
+"""Where the traceback of an exception of `/jobs/:id/exceptions` begins: the whole one, or the user's frames."""
 
 
 class RestClusterClient(RestConnection):
@@ -60,12 +63,12 @@ class RestClusterClient(RestConnection):
         return details_of(self.get(f"/firesteel/jobs/{job_id}/progress"))
 
     def restart(self, job_id: str) -> tuple[int, str]:
-        """Return how often a job has restarted, and the cause of the last failure, empty if there was none."""
+        """Return how often a job has restarted, and the cause of the last failure without traceback, if any."""
         number = int(self.get(f"/jobs/{job_id}/metrics?get=numRestarts")[0]["value"])
         if number == 0:
             return 0, ""
         entries = self.get(f"/jobs/{job_id}/exceptions?maxExceptions=1")["exceptionHistory"]["entries"]
-        return number, "" if not entries else str(entries[0]["stacktrace"]).partition("\nTraceback")[0]
+        return number, "" if not entries else _TRACEBACK.split(str(entries[0]["stacktrace"]), 1)[0]
 
     def cancel(self, job_id: str) -> None:
         """Request the cancellation of a job; return before it is cancelled."""

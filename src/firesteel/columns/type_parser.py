@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from firesteel.columns import column_types as t
 from firesteel.columns.type_families import DAY_TIME, YEAR_MONTH
+from firesteel.common.meant import meant
 from firesteel.errors import FiresteelError
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|(`(?:[^`]|``)*`)|('(?:[^']|'')*')|([^\W\d]\w*)|([<>(),]))")
@@ -60,13 +61,15 @@ class _Parser:
             self._fail("end of text")
         return result
 
-    def _fail(self, expected: str) -> NoReturn:
+    def _fail(self, expected: str, names: Iterable[str] = ()) -> NoReturn:
         if self._next < len(self._tokens):
             _, found, position = self._tokens[self._next]
         else:
             found, position = "end of text", len(self._text)
+        hint = meant(found.upper(), names)
         raise TypeTextError(
-            f"Could not parse type at position {position}: expected {expected}, found {found!r}\n Input: {self._text}"
+            f"Could not parse type at position {position}: expected {expected}, found {found!r}{hint}\n"
+            f" Input: {self._text}"
         )
 
     def _peek(self, offset: int = 0) -> str:
@@ -104,7 +107,7 @@ class _Parser:
         name = self._peek()
         parse = _TYPES.get(name)
         if parse is None:
-            self._fail("a type")
+            self._fail("a type", _TYPES)
         self._next += 1
         try:
             result = self._nullability(parse(self))

@@ -1,11 +1,16 @@
-"""Tables for notebooks, in HTML."""
+"""Tables for notebooks, in HTML, and as text for front ends that show none, such as IPython in a terminal."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["html_table"]
+from firesteel.common.terminal_text import in_one_line
+from firesteel.common.text_table import text_table
+
+__all__ = ["NotebookTable", "ShownAsTable", "html_table"]
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
@@ -24,3 +29,51 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], note: str
     body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     below = f"<p>{html.escape(note)}</p>" if note else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NotebookTable:
+    """A table that IPython shows in HTML or as text.
+
+    Attributes:
+        names: The heads of the columns.
+        rows: The values of each row.
+        note: A line below the table.
+
+    Example:
+        >>> NotebookTable(["n", "word"], [(1, "to"), (20, "be")], "2 rows")
+        n   word
+        1   to
+        20  be
+        2 rows
+    """
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+
+    def _repr_html_(self) -> str:
+        return html_table(self.names, self.rows, self.note)
+
+    def __repr__(self) -> str:
+        lines = text_table([self.names, *([in_one_line(str(cell)) for cell in row] for row in self.rows)])
+        return "\n".join([*lines, self.note] if self.note else lines)
+
+
+class _Printer(Protocol):
+    def text(self, text: str) -> None: ...
+
+
+class ShownAsTable:
+    """What a cell of a notebook shows as a table if it ends with an object of this class."""
+
+    __slots__ = ()
+
+    def _notebook_table(self) -> NotebookTable:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self._notebook_table()._repr_html_()
+
+    def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
+        printer.text(repr(self._notebook_table()))

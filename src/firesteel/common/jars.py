@@ -74,3 +74,15 @@ def jar_advice(jar: str) -> str:
     if name.startswith("flink-sql-"):
         return f"it has no effect: {held.name} is not supported in tables and SQL; use it in a DataStream program"
     return f"not needed in a DataStream program: {held.name} is built in; it is not supported in tables and SQL"
+
+
+_told: set[str] = set()
+"""Jars whose advice this process has logged."""
+
+
+def note_of_jar(jar: str) -> str | None:
+    """Return the advice about a jar at the first call, None afterwards, as both a program and its job name it."""
+    if jar in _told:
+        return None
+    _told.add(jar)
+    return f"{jar}: {jar_advice(jar)}"

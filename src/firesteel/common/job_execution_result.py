@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from firesteel.common.html_table import html_table
+from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.job_id import JobID
 
 __all__ = ["JobExecutionResult"]
 
 
-class JobExecutionResult:
+class JobExecutionResult(ShownAsTable):
     """Id, run time and accumulators of a finished job.
 
     `env.execute` returns it.
@@ -55,9 +55,9 @@ class JobExecutionResult:
         """Return the final values of all accumulators by name."""
         return dict(self._accumulators)
 
-    def _repr_html_(self) -> str:
+    def _notebook_table(self) -> NotebookTable:
         rows = [("job", self._job_id), ("run time", f"{self._net_runtime_ms} ms"), *self._accumulators.items()]
-        return html_table(["result", ""], rows)
+        return NotebookTable(["result", ""], rows)
 
     def __str__(self) -> str:
         return (

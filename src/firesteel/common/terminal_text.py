@@ -1,10 +1,10 @@
-"""Escaping of untrusted text for the terminal: job names, messages and logs may contain control sequences."""
+"""Text for the terminal; untrusted one is escaped, as job names, messages and logs may contain control sequences."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["in_one_line", "printable"]
+__all__ = ["counted", "in_one_line", "printable"]
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """All control characters except tab and line feed, and those that change the text direction."""
@@ -32,3 +32,13 @@ def in_one_line(name: str) -> str:
 
 def _escaped(control: re.Match[str]) -> str:
     return control[0].encode("unicode_escape").decode()
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Example:
+        >>> counted(1, "job"), counted(0, "job")
+        ('1 job', '0 jobs')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

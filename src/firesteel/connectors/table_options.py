@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from firesteel.common.meant import meant
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.table_errors import ValidationException
@@ -64,9 +65,10 @@ class Options:
         if unknown and self._warns_of_unknown:
             _warn(self.owner, " or ".join(sorted(unknown)))
         elif unknown:
+            hints = "\n".join(key + meant(key, known) for key in sorted(unknown))
             raise ValidationException(
                 f"Unsupported options found for '{self.owner}'.\n\nUnsupported options:\n\n"
-                f"{chr(10).join(sorted(unknown))}\n\nSupported options:\n\n{chr(10).join(sorted(known))}"
+                f"{hints}\n\nSupported options:\n\n{chr(10).join(sorted(known))}"
             )
 
     def below(self, prefix: str, owner: str, *, warns_of_unknown: bool = False) -> Options:

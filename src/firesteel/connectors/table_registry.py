@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
+from firesteel.common.meant import meant
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.identifiers import connector_module, known_connectors
@@ -82,11 +83,9 @@ def _module(table: ResolvedTable, direction: str) -> ModuleType:
     try:
         found = connector_module(name)
         if found is None:
-            close = get_close_matches(name, known_connectors(), 1)
-            meant = f"; did you mean {close[0]!r}?" if close else "."
             raise ValidationException(
                 f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'"
-                f"{meant}\n\n{_identifiers()}"
+                f"{meant(name, known_connectors()) or '.'}\n\n{_identifiers()}"
             )
     except ValidationException as error:
         raise _failed(table, direction, str(error)) from error

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from firesteel.common.checks import require
-from firesteel.common.html_table import html_table
+from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.datastream.streams.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
@@ -74,7 +74,7 @@ _OF_KEYS = ("count_window", "interval_join", "max", "max_by", "min", "min_by", "
 _OF_WINDOWS = ("aggregate", "allowed_lateness", "apply", "side_output_late_data", "trigger")
 
 
-class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
+class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T], ShownAsTable):
     """A stream of elements of one type.
 
     Example:
@@ -95,9 +95,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     def _values(self) -> DataStream[T]:
         return self
 
-    def _repr_html_(self) -> str:
+    def _notebook_table(self) -> NotebookTable:
         facts = [("name", self._transformation.name), ("type", self.get_type())]
-        return html_table(["DataStream", ""], facts, "Not executed: execute_and_collect(), or print() and execute()")
+        return NotebookTable(["DataStream", ""], facts, "Not executed: execute_and_collect(), or print() and execute()")
 
     def get_name(self) -> str:
         """Return the name of the operator."""

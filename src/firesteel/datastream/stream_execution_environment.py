@@ -12,7 +12,7 @@ from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
-from firesteel.common.jars import jar_advice
+from firesteel.common.jars import note_of_jar
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -369,10 +369,11 @@ class StreamExecutionEnvironment(WithoutJava):
         """Store the jars in the option `pipeline.jars` and log what replaces them: Java code is not run.
 
         Args:
-            jars_path: Paths or URLs, which need not exist; each one is logged as a warning.
+            jars_path: Paths or URLs, which need not exist; each one is logged as a warning, once.
         """
         for path in jars_path:
-            _logger.warning("add_jars: %s: %s", path, jar_advice(path))
+            if (note := note_of_jar(path)) is not None:
+                _logger.warning("add_jars: %s", note)
             self._append(PIPELINE_JARS, path, ";")
 
     def add_classpaths(self, *classpaths: str) -> NoReturn:

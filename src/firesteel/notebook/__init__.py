@@ -8,5 +8,6 @@ errors    errors of one screen: the message and the user's lines
 from firesteel.notebook.magics import SqlMagic
 from firesteel.notebook.notebook_errors import show_short_errors
 from firesteel.notebook.progress import NotebookLine
+from firesteel.notebook.shell import is_terminal
 
-__all__ = ["NotebookLine", "SqlMagic", "show_short_errors"]
+__all__ = ["NotebookLine", "SqlMagic", "is_terminal", "show_short_errors"]

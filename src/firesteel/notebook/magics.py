@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import time
 
-from IPython.display import HTML, display
+from IPython.display import display
 
-from firesteel.common.html_table import html_table
+from firesteel.common.checks import with_article
+from firesteel.common.html_table import NotebookTable
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
-from firesteel.notebook.shell import Display, Shell
+from firesteel.notebook.shell import Display, Shell, is_terminal
 from firesteel.table import EnvironmentSettings, TableEnvironment
 from firesteel.table.environment.materialized_rows import materialized
 from firesteel.table.planner.parse.parser import parse
@@ -42,6 +44,7 @@ class SqlMagic:
 
     def __init__(self, shell: Shell) -> None:
         self._variables = shell.user_ns
+        self._is_terminal = is_terminal(shell)
 
     def __call__(self, line: str, cell: str) -> None:
         """Execute SQL statements; the rows of a query change while it runs. Interrupt the kernel to stop it.
@@ -63,7 +66,9 @@ class SqlMagic:
             make = EnvironmentSettings.in_batch_mode if is_batch else EnvironmentSettings.in_streaming_mode
             found = self._variables[name] = TableEnvironment.create(make())
         if not isinstance(found, TableEnvironment):
-            raise ValidationException(f"{name} is a {type(found).__name__}, expected a TableEnvironment")
+            raise ValidationException(f"{name} is {with_article(type(found))}, expected a TableEnvironment")
+        if is_batch and found.get_config().get("execution.runtime-mode", "streaming").lower() != "batch":
+            raise ValidationException(f"{name} is in streaming mode; name another variable: %%sql --batch -e NAME")
         return found
 
     def _execute(self, environment: TableEnvironment, text: str, options: argparse.Namespace) -> None:
@@ -73,7 +78,7 @@ class SqlMagic:
             return
         result = environment.execute_sql(text)
         if isinstance(statement, s.Query):
-            rows = _live(result, options.rows, options.changelog)
+            rows = _live(result, options.rows, options.changelog, self._is_terminal)
             if options.output is not None:
                 self._variables[options.output] = _frame(rows, row_type_of(result).field_names())
         elif result.get_job_client() is not None:
@@ -82,10 +87,13 @@ class SqlMagic:
             display(result)
 
 
-def _live(result: TableResult, shown: int, is_changelog: bool) -> list[Row]:
-    """Show the rows of a query as they arrive, and return those that are left; an interrupt stops the query."""
+def _live(result: TableResult, shown: int, is_changelog: bool, is_terminal: bool) -> list[Row]:
+    """Show the rows of a query as they arrive, and return those that are left; an interrupt stops the query.
+
+    IPython in a terminal cannot change what it has shown, so there the rows are shown once, at the end.
+    """
     changes: list[Row] = []
-    view = _View(result, shown, is_changelog)
+    view = _View(result, shown, is_changelog, is_terminal)
     state = "stopped"
     try:
         with result.collect() as rows:
@@ -103,11 +111,13 @@ def _live(result: TableResult, shown: int, is_changelog: bool) -> list[Row]:
 class _View:
     """The table below the cell."""
 
-    def __init__(self, result: TableResult, shown: int, is_changelog: bool) -> None:
+    def __init__(self, result: TableResult, shown: int, is_changelog: bool, is_shown_once: bool) -> None:
         self._names = row_type_of(result).field_names()
         self._shown, self._is_changelog = shown, is_changelog
-        self._due_s = 0.0
-        self._display: Display = display(HTML(html_table(self._names, [], "waiting for rows")), display_id=True)
+        self._due_s = math.inf if is_shown_once else 0.0
+        self._display: Display | None = None
+        if not is_shown_once:
+            self._display = display(NotebookTable(self._names, [], "waiting for rows"), display_id=True)
 
     def refresh(self, changes: list[Row]) -> None:
         """Show the table anew, unless it was shown a moment ago."""
@@ -127,9 +137,13 @@ class _View:
         else:
             left = materialized(changes)
             names, rows, count = self._names, [tuple(row) for row in left[-self._shown :]], len(left)
-        what = "changes" if self._is_changelog else "rows"
+        what = ("change" if self._is_changelog else "row") + "s" * (count != 1)
         last = f", the last {len(rows)} shown" if len(rows) < count else ""
-        self._display.update(HTML(html_table(names, rows, f"{count} {what}{last}; {state}")))
+        table = NotebookTable(names, rows, f"{count} {what}{last}; {state}")
+        if self._display is None:
+            display(table)
+        else:
+            self._display.update(table)
 
 
 def _frame(rows: list[Row], names: list[str]) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Cells", "Display", "Shell"]
+__all__ = ["Cells", "Display", "Shell", "is_terminal"]
 
 
 class Cells(Protocol):
@@ -41,3 +41,8 @@ class Display(Protocol):
 
     def update(self, obj: object, *, raw: bool = False) -> None:
         """Show something else there."""
+
+
+def is_terminal(shell: Shell) -> bool:
+    """Return whether this is IPython in a terminal, which has no kernel and prints each update of a display anew."""
+    return getattr(shell, "kernel", None) is None

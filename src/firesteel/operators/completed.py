@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypeVar, cast
 
+from firesteel.common.checks import with_article
 from firesteel.functions.connector_base import Committer, SinkWriter
 
 __all__ = ["REQUIRED", "completed"]
@@ -33,8 +34,8 @@ def completed(made: object, kind: type[T], maker: Any) -> T:
         return made
     if not callable(getattr(made, REQUIRED[kind], None)):
         raise TypeError(
-            f"{maker.__qualname__}() must return a {kind.__name__}, or an object with the method {REQUIRED[kind]}(); "
-            f"found {type(made).__name__} {made!r}"
+            f"{maker.__qualname__}() must return {with_article(kind)}, or an object with the method "
+            f"{REQUIRED[kind]}(); found {type(made).__name__} {made!r}"
         )
     return cast(T, _Completed(made, kind))
 

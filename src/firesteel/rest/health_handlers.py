@@ -11,6 +11,7 @@ from pathlib import Path
 from firesteel.common.files.file_systems import Files
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_DIR
 from firesteel.common.options.ha_options import HA_STORAGE_DIR
+from firesteel.common.terminal_text import counted
 from firesteel.rest.routes import Accepted, Answer, Call, Route
 from firesteel.runtime.thread_pools import REQUESTED_FILES
 
@@ -49,7 +50,8 @@ async def _outcome(check: Awaitable[str]) -> tuple[bool, str]:
 
 async def _leader(call: Call) -> str:
     overview = await (await call.cluster.dispatcher()).request_overview()
-    return f"{overview.slots_total} slots, {overview.slots_available} free, {overview.jobs_running} jobs running"
+    slots, jobs = counted(overview.slots_total, "slot"), counted(overview.jobs_running, "job")
+    return f"{slots}, {overview.slots_available} free, {jobs} running"
 
 
 async def _storage(call: Call) -> str:

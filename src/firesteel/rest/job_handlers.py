@@ -6,6 +6,7 @@ import base64
 import pickle
 from typing import Any
 
+from firesteel.common.checks import with_article
 from firesteel.common.files.file_systems import Files
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.errors import FiresteelError
@@ -116,7 +117,7 @@ async def _submit(call: Call) -> Answer:
     except (Exception, SystemExit) as error:  # imports the user's modules
         raise RestError(400, f"cannot read the job graph {name!r}: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
-        raise RestError(400, f"the file {name!r} contains a {type(job_graph).__name__}, expected a JobGraph")
+        raise RestError(400, f"the file {name!r} contains {with_article(type(job_graph))}, expected a JobGraph")
     job_graph.artifacts |= {file: data for file, data in call.files.items() if file != name}
     _submit_again(job_graph, call.body.get("jobId"), call.body.get("savepointPath"))
     try:

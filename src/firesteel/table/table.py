@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.column_types import RowType
 from firesteel.columns.type_text import type_text
-from firesteel.common.html_table import html_table
+from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES
@@ -66,7 +66,7 @@ _UNNAMED = itertools.count()
 """Numbers of tables that texts name."""
 
 
-class Table(ColumnOperations):
+class Table(ColumnOperations, ShownAsTable):
     """A query that can be extended by further operations (Flink: `Table`).
 
     Each method resolves its names immediately and returns a new table. Nothing is executed before `execute`,
@@ -460,12 +460,12 @@ class Table(ColumnOperations):
         """Print the schema as a tree."""
         print(self._schema)
 
-    def _repr_html_(self) -> str:
+    def _notebook_table(self) -> NotebookTable:
         columns = [
             (column.get_name(), type_text(column.get_data_type()))
             for column in self.get_resolved_schema().get_columns()
         ]
-        return html_table(["column", "type"], columns, "Not executed: execute().print(), or limit(20).to_pandas()")
+        return NotebookTable(["column", "type"], columns, "Not executed: execute().print(), or limit(20).to_pandas()")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import VariantType
 from firesteel.columns.type_text import type_text
-from firesteel.common.html_table import html_table
+from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.job_client import JobClient
 from firesteel.common.types import Row
 from firesteel.table.environment.print_style import MOST_WIDTH, PrintStyle, print_rows
@@ -73,7 +73,7 @@ class CloseableIterator:
             close()
 
 
-class TableResult:
+class TableResult(ShownAsTable):
     """The result of a statement: its rows, and the job that computes them (Flink: `TableResult`).
 
     Args:
@@ -170,11 +170,11 @@ class TableResult:
                 )
         return CloseableIterator(self._rows)
 
-    def _repr_html_(self) -> str:
+    def _notebook_table(self) -> NotebookTable:
         names = self._row_type.field_names()
         if isinstance(self._rows, list):
-            return html_table(names, self._rows[:_SHOWN_ROWS])
-        return html_table(names, [], "Rows of a job, which can be read once: print(), or collect()")
+            return NotebookTable(names, self._rows[:_SHOWN_ROWS])
+        return NotebookTable(names, [], "Rows of a job, which can be read once: print(), or collect()")
 
     def print(self) -> None:
         """Print the rows as a table.

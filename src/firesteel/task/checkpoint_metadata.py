@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from firesteel.common.checks import with_article
 from firesteel.common.encoding import encoded_data
 from firesteel.common.files.durability import sync_directory, sync_file
 from firesteel.common.files.file_systems import LOCAL_FILES, Files
@@ -184,7 +185,7 @@ def read_metadata(directory: AnyPath, seal: StateSeal = UNSEALED) -> CheckpointM
     except Exception as error:  # Anything can be in a file that anyone may have written.
         raise StateFileError(path, f"can't be read as metadata: {error}") from error
     if not isinstance(metadata, CheckpointMetadata):
-        raise StateFileError(path, f"contains a {type(metadata).__name__}, expected the metadata of a checkpoint")
+        raise StateFileError(path, f"contains {with_article(type(metadata))}, expected the metadata of a checkpoint")
     return metadata
 
 

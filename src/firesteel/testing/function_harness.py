@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from firesteel.common.checks import require_function, with_article, with_class
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.functions.function_base import Function
 from firesteel.functions.operator_descriptors import (
@@ -27,6 +28,7 @@ from firesteel.functions.user_functions import (
     FlatMapFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    KeySelector,
     MapFunction,
     ProcessFunction,
     ReduceFunction,
@@ -37,16 +39,17 @@ __all__ = ["HarnessOptions", "Key", "harness", "keyed_harness"]
 
 T = TypeVar("T")
 
-Key = Callable[[Any], object]
+_Select = Callable[[Any], object]
+Key = _Select | KeySelector[Any, object]
 """A key selector."""
 
-_KeyType = TypeInformation[Any] | None
+_Type = TypeInformation[Any] | None
 
 
 class HarnessOptions(TypedDict, total=False):
     """Further arguments of `OperatorHarness`."""
 
-    output_type: TypeInformation[Any] | None
+    output_type: _Type
     is_batch: bool
     subtask_index: int
     parallelism: int
@@ -66,7 +69,7 @@ _PLAIN: dict[type[Function], Callable[[Function], OperatorDescriptor]] = {
 }
 """The operator of each kind of function on streams without keys."""
 
-_KEYED: dict[type[Function], Callable[[Function, _KeyType], OperatorDescriptor]] = {
+_KEYED: dict[type[Function], Callable[[Function, _Type], OperatorDescriptor]] = {
     KeyedProcessFunction: KeyedProcessOperator,
     KeyedCoProcessFunction: lambda function, key_type: CoProcessOperator(function, True, key_type),
     ReduceFunction: lambda function, key_type: ReduceOperator(function, None, key_type),
@@ -98,7 +101,7 @@ def harness(function: Function, **options: Unpack[HarnessOptions]) -> OperatorHa
         ...     words.values
         ['to', 'be']
     """
-    return OperatorHarness(_of_kind(_PLAIN, function)(function), **options)
+    return OperatorHarness(_of_kind(_PLAIN, function, "keyed_harness(function, key)")(function), **options)
 
 
 def keyed_harness(
@@ -106,7 +109,7 @@ def keyed_harness(
     key: Key,
     key2: Key | None = None,
     *,
-    key_type: _KeyType = None,
+    key_type: _Type = None,
     **options: Unpack[HarnessOptions],
 ) -> OperatorHarness:
     """Return a harness of a function on a keyed stream, with state and timers.
@@ -120,7 +123,7 @@ def keyed_harness(
         options: Further arguments of `OperatorHarness`, such as `parallelism` or `snapshot`.
 
     Raises:
-        TypeError: there is no harness of this kind of function.
+        TypeError: there is no harness of this kind of function, or the key is no key selector.
 
     Example:
         >>> class Count(KeyedProcessFunction):
@@ -138,16 +141,44 @@ def keyed_harness(
         ...     sorted(counts.values)
         [('be', 1), ('to', 2)]
     """
-    descriptor = _of_kind(_KEYED, function)(function, key_type)
-    return OperatorHarness(descriptor, key_selectors=[key, key2 or key], **options)
+    descriptor = _of_kind(_KEYED, function, "harness(function)")(function, key_type)
+    selectors = [_selector(one) for one in (key, key2 or key)]
+    return OperatorHarness(descriptor, key_selectors=selectors, **options)
 
 
-def _of_kind(kinds: Mapping[type[Function], T], function: Function) -> T:
+def _selector(key: Key) -> _Select:
+    require_function(key, KeySelector, "key")
+    return key.get_key if isinstance(key, KeySelector) else key
+
+
+def _of_kind(kinds: Mapping[type[Function], T], function: Function, others: str) -> T:
+    """Return what makes the operator of a function.
+
+    Args:
+        kinds: What there is.
+        function: The function.
+        others: The call that makes the harness of the other kinds.
+
+    Raises:
+        TypeError: there is none; the message says how to test the function.
+    """
     for kind, make in kinds.items():
         if isinstance(function, kind):
             return make
-    allowed = ", ".join(kind.__name__ for kind in kinds)
-    raise TypeError(
-        f"there is no such harness of {function!r}, allowed are: {allowed}; use OperatorHarness with the descriptor of "
-        "an operator for others"
+    if isinstance(function, type) and issubclass(function, Function):
+        raise TypeError(f"a harness takes a function, found the class {function.__name__}: write {function.__name__}()")
+    if not isinstance(function, Function):
+        if callable(function):
+            raise TypeError(
+                "a harness cannot know the operator of a plain function: name it, as in "
+                "OperatorHarness(MapOperator(function)); firesteel.functions.operator_descriptors has the others"
+            )
+        names = ", ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"a harness takes one of {names}; found {with_class(function)}")
+    base = next(one for one in type(function).__mro__ if one.__module__.startswith("firesteel."))
+    how = (
+        others
+        if isinstance(function, (*_PLAIN, *_KEYED))
+        else "run_local() with a whole job, or OperatorHarness with the descriptor of an operator"
     )
+    raise TypeError(f"{type(function).__name__} is {with_article(base)}, which has no harness of this kind: use {how}")

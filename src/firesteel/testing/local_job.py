@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.checks import require
 from firesteel.common.files.temporary_directories import made_directory, temporary_directory
 from firesteel.common.trust import pickling
 from firesteel.connectors.files.committer import FinishedPart
@@ -76,6 +77,7 @@ class LocalResult:
         batches: Number of batches.
         stages: Number of stages of the job.
         savepoint: Directory of the savepoint, if one was taken.
+        missed_faults: Faults that never happened, because the job had fewer batches, stages or slots.
 
     Example:
         >>> _ = env.from_collection([1, 2, 3], Types.INT()).print()
@@ -91,6 +93,7 @@ class LocalResult:
     batches: int = 0
     stages: int = 0
     savepoint: Path | None = None
+    missed_faults: list[Fault] = field(default_factory=list)
 
     @property
     def elements(self) -> list[Any]:
@@ -118,7 +121,7 @@ def run_local(
         default_parallelism: Parallelism of BATCH vertices that leave it to the scheduler.
         batch_elements: Number of elements that a batch reads per subtask of a source (STREAMING only); None reads all
             in one batch.
-        faults: Failures to simulate.
+        faults: Failures to simulate, at most one per batch, stage and slot.
         replayed: Batches to run again in new slots before their checkpoint is completed, and to commit again
             afterwards, as after a failure. Only the last run counts.
         checkpoint: Directory of the job's checkpoints; None uses a temporary one. If it contains checkpoints, the job
@@ -166,6 +169,7 @@ def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) 
         return program
     if isinstance(program, StreamGraph):
         return program.get_job_graph()
+    require(program, StreamExecutionEnvironment, "run_local()")
     job_graph = program.get_stream_graph().get_job_graph()
     job_graph.configuration = {**configuration_of(program).to_dict(), **job_graph.configuration}
     return job_graph
@@ -216,7 +220,7 @@ class _LocalJob:
         self._clock = clock
         self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
         self._slots: dict[tuple[int, int], SlotTasks] = {}
-        self.result = LocalResult(stages=self._plan.levels)
+        self.result = LocalResult(stages=self._plan.levels, missed_faults=list(faults))
         self._checkpoints = JobCheckpoints(self._plan, options, checkpoint)
         elements = _EVERYTHING if batch_elements is None else batch_elements
         self._regions = [
@@ -337,6 +341,7 @@ class _LocalJob:
         _take(running, after)
         running.close()
         _close_files(self._slots.pop((region.number, slot)))
+        self.result.missed_faults.remove(Fault(at.batch_id, stage, slot, after))
         raise _SlotDiedError
 
     def _tasks(self, region: int, slot: int) -> SlotTasks:

@@ -70,6 +70,10 @@ MAKERS: dict[int, str] = {}
 """The names of what `Types` has, by id; `Types` itself imports this module."""
 
 
+_OF_CLASSES = {"str": "STRING", "int": "LONG", "float": "DOUBLE", "bool": "BOOLEAN", "Decimal": "BIG_DEC"}
+"""The types that are most often meant by a class of Python's."""
+
+
 def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
     """Return a type that a program declares.
 
@@ -79,13 +83,22 @@ def checked_type(type_info: TypeInformation[V]) -> TypeInformation[V]:
     Example:
         >>> checked_type("INT")
         Traceback (most recent call last):
-        TypeError: a type is declared by Types, e.g. Types.STRING(); found 'INT'
+        TypeError: a type is declared by Types, e.g. Types.STRING(); found 'INT': write Types.INT()
     """
     if isinstance(type_info, TypeInformation):
         return type_info
-    name = MAKERS.get(id(type_info))
-    hint = "" if name is None else f"; call it: Types.{name}()"
-    raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
+    raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {_no_type(type_info)}")
+
+
+def _no_type(given: object) -> str:
+    """Return what was given in place of a type, and what may have been meant."""
+    if (maker := MAKERS.get(id(given))) is not None:
+        return f"Types.{maker} itself: write Types.{maker}()"
+    if isinstance(given, type):
+        meant = _OF_CLASSES.get(given.__name__)
+        return f"the class {given.__name__}" + (f": write Types.{meant}()" if meant else "")
+    is_name = isinstance(given, str) and given.upper() in MAKERS.values()
+    return f"{given!r}" + (f": write Types.{str(given).upper()}()" if is_name else "")
 
 
 class PickledBytesTypeInfo(TypeInformation[Any]):

@@ -87,7 +87,8 @@ class FileEnumerator(SourceEnumerator):
             return
         root = local_path(text)
         if not root.exists():
-            raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
+            place = "" if root.is_absolute() else f"; the current directory is {Path.cwd()}"
+            raise InvalidProgramError(f"FileSource: input path {text!r} does not exist{place}")
         yield from ((str(path), None) for path in local_files_below(root))
 
 

@@ -12,6 +12,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.rex import Rex
 from firesteel.columns.values import arrow_type
 from firesteel.common.files.file_systems import Files
+from firesteel.common.meant import meant
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.files.text_files import is_compressed
 from firesteel.connectors.identifiers import Use, format_module, known_formats
@@ -163,7 +164,7 @@ def make_format(name: str, columns: Columns, options: Options, use: Use) -> Form
     module = format_module(name, use)
     if module is None:
         raise ValidationException(
-            f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
+            f"Could not find any format factory for identifier '{name}'{meant(name, known_formats(use)) or '.'}\n\n"
             f"Available factory identifiers for {use} are:\n\n" + "\n".join(known_formats(use))
         )
     try:

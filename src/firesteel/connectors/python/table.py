@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TypeVar
 
+from firesteel.common.checks import with_article
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.row_tables import SinkTable, SourceTable
 from firesteel.connectors.table_connector import ALL_KINDS, ResolvedTable, SinkRequest
@@ -37,5 +38,5 @@ def _made(table: ResolvedTable, option: str, kind: type[T]) -> T:
     except (ImportError, AttributeError, ValueError) as error:
         raise options.invalid(option, f"module:function ({error})") from error
     if not isinstance(made, kind):
-        raise ValidationException(f"'{options.text(option)}' must return a {kind.__name__}, found {made!r}")
+        raise ValidationException(f"'{options.text(option)}' must return {with_article(kind)}, found {made!r}")
     return made

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
+from firesteel.common.checks import with_article
 from firesteel.errors import InvalidProgramError
 
 
@@ -23,7 +24,7 @@ def refuse(stream: type, names: Iterable[str], allowed: str) -> None:
 
 def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
     def refused(self: object, *args: object, **kwargs: object) -> NoReturn:
-        raise InvalidProgramError(f"{name}() is not supported on a {stream.__name__}: {allowed}")
+        raise InvalidProgramError(f"{name}() is not supported on {with_article(stream)}: {allowed}")
 
     refused.__doc__ = f"""Raise an error: {allowed}.
 

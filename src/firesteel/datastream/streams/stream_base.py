@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, with_article, with_class
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.type_classes.type_information import checked_type
@@ -41,10 +41,10 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
         TypeError: it is neither.
     """
     if not isinstance(function, kind) and not hasattr(function, method) and not callable(function):
-        raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
+        raise TypeError(f"{call} takes {with_article(kind)} or a callable; found {with_class(function)}")
     if isinstance(function, type) and (issubclass(function, kind) or hasattr(function, method)):
         name = function.__name__
-        raise TypeError(f"{call} takes a {kind.__name__} or a callable; found the class {name}: write {name}()")
+        raise TypeError(f"{call} takes {with_article(kind)} or a callable; found the class {name}: write {name}()")
     if call in _ONE_RESULT and isgeneratorfunction(getattr(function, method, function)):
         raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
 

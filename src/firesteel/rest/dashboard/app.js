@@ -177,6 +177,13 @@ async function lateRecords(path) {
   const found = await ask(`${path}/subtasks/metrics?agg=sum&get=${names.map(encodeURIComponent).join(",")}`);
   return found.reduce((total, metric) => total + metric.sum, 0);
 }
+// The line under the title: a job that restarts over and over is RUNNING most of the time.
+function lastFailure([last], history) {
+  if (!last) return [];
+  const restarts = history.restarts.findLast(number => number !== null) || 0;
+  const begin = restarts ? `Restarted ${restarts === 1 ? "once" : `${count(restarts)} times`}; the last failure` : "Failure";
+  return [make("p", {id: "failure"}, `${begin}, ${at(last.timestamp)}: ${last.stacktrace.split("\n")[0]}`)];
+}
 async function jobPage(id) {
   const [job, {exceptionHistory}, checkpoints, slots, printed, history, rescales, autoscaler] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
     ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`), printedBy(id),
@@ -193,7 +200,7 @@ async function jobPage(id) {
   }}, "Cancel");
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
-    graph(job), make("div", {class: "live"}, make("h2", {}, "Last hour"), charts(history)), make("h2", {}, "Vertices"),
+    ...lastFailure(exceptionHistory.entries, history), graph(job), make("div", {class: "live"}, make("h2", {}, "Last hour"), charts(history)), make("h2", {}, "Vertices"),
     table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy", ...(canBeLate ? ["Dropped as late"] : [])], job.vertices.map((v, i) => [v.name, stateOf(v.status), subtasks(job, v),
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
       {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
