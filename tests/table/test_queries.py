@@ -275,6 +275,11 @@ def test_errors_come_when_the_statement_does(orders, sql, message):
     assert message in str(caught.value)
 
 
+def test_a_path_that_does_not_exist_names_the_table_that_is_meant(orders):
+    with pytest.raises(Exception, match="Table `ordres` was not found; did you mean 'orders'"):
+        environment_with(orders, "streaming").from_path("ordres")
+
+
 NEIGHBOURS = [  # what Flink 2.3 gave in batch mode
     ("LAG(x)", "LAG(x, 2)", [(1, None, None), (2, 10, None), (3, 30, 10), (4, 31, 30)]),
     ("LAG(x, 2)", "LEAD(x)", [(1, None, 30), (2, None, 31), (3, 10, 20), (4, 30, None)]),

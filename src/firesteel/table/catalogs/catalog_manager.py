@@ -194,13 +194,14 @@ class CatalogManager:
             return ViewEntry(query, found.view_columns, found.view_schema)
         return resolve_table(found, self.qualify(path), self)
 
-    def names_near(self, path: Path) -> list[str]:
-        """Return the names of tables that resemble a path which does not exist."""
+    def hint_near(self, path: Path) -> str:
+        """Return a hint at tables that resemble a path which does not exist, or nothing."""
         try:
             names = self.list_tables(self.qualify_database(path[:-1]))
         except ValidationException:
-            return []
-        return difflib.get_close_matches(path[-1], names, n=2)
+            return ""
+        near = difflib.get_close_matches(path[-1], names, n=2)
+        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
     def create_table(
         self, path: Path, table: CatalogBaseTable, is_temporary: bool = False, ignore_if_exists: bool = False

@@ -69,7 +69,8 @@ class SourceMethods:
         parts = parse_path(path)
         found = self._catalogs.find_table(parts)
         if found is None:
-            raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
+            near = self._catalogs.hint_near(parts)
+            raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found{near or '.'}")
         if isinstance(found, ResolvedTable):
             declared = self._catalogs.get(parts)
             schema = schema_of_table(found, None if declared is None else constraint_of(declared.schema))

@@ -83,8 +83,7 @@ class FromResolver:
         found = self.context.catalogs.find_table(item.path)
         if found is None:
             name = ".".join(item.path)
-            near = self.context.catalogs.names_near(item.path)
-            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            hint = self.context.catalogs.hint_near(item.path)
             raise ValidationException(
                 f"SQL validation failed. {where(item.position, name)}Object '{name}' not found{hint}"
             )
