@@ -17,6 +17,8 @@ from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task import state_file
 from firesteel.task.checkpoint_metadata import read_metadata
 from firesteel.task.state_file import publish_state_file
+from firesteel.task.state_transfer import copy_chain
+from firesteel.task.versions import VersionFile
 from firesteel.testing import run_local
 from firesteel.testing.local_job import _job_graph_of, _LocalJob
 
@@ -107,6 +109,20 @@ def test_what_is_removed_with_its_process_is_not_synced(
     assert (directory / "chk-1" / "_metadata").exists()
     # Parent directories are synced as far as they are outside.
     assert len(synced) == (5 if syncs else 1)
+
+
+def test_a_savepoint_of_a_job_in_a_temporary_directory_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[str] = set()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(os.readlink(f"/proc/self/fd/{descriptor}")))
+    path = "versions-1/0/0/0-0-1.full"
+    (tmp_path / "firesteel-tmp-checkpoints-1" / path).parent.mkdir(parents=True)
+    (tmp_path / "firesteel-tmp-checkpoints-1" / path).write_bytes(b"state")
+    savepoint = tmp_path / "savepoint"
+    [copied] = copy_chain(tmp_path / "firesteel-tmp-checkpoints-1", savepoint, (VersionFile(path, 5, {}, b""),))
+    assert (savepoint / copied.path).read_bytes() == b"state"
+    assert {str(savepoint / copied.path), str((savepoint / copied.path).parent)} <= synced
 
 
 def test_directories_that_are_removed_with_their_process_have_that_name() -> None:

@@ -24,7 +24,7 @@ from firesteel.operators.state.cache_memory import approximate_size, memory_of_s
 from firesteel.operators.state.descriptions import DESCRIBED
 from firesteel.operators.state.disk_store import DiskStore, local_directory
 from firesteel.operators.state.embedded_store import EmbeddedStore, mapped_bytes
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE, KeyedStateBackend
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.state_table import DELETED
 
@@ -211,6 +211,28 @@ def test_changed_entries_of_a_large_batch_count_as_memory() -> None:
         pass
     assert tracemalloc.get_traced_memory()[0] < limit / 2  # Nothing takes room that was only read for the version.
     tracemalloc.stop()
+
+
+def test_changed_entries_leave_room_for_some_values() -> None:
+    """With room for two values, each one that is read would be a transaction of its own, and slow a batch 200 times."""
+    backend = KeyedStateBackend(None, 128, DiskStore({"state.backend.rocksdb.memory.fixed-per-slot": "2mb"}))
+    tables = [backend.table("s"), backend.table(TIMERS_TABLE)]
+    for key in range(20_000):
+        tables[0].put(("k", TimeWindow(key, key + 1)), "x" * 100)
+        tables[1].put((key, 0, None, key), True)
+    assert all(table.data.noted_bytes > 1 << 20 for table in tables)
+    assert len(tables[0].data._cached) > 100
+    assert len(tables[1].data._new) > 100 or tables[1].data._review_at > 100
+
+
+def test_entries_that_change_again_and_again_are_noted_once() -> None:
+    backend = KeyedStateBackend(None, 128, DiskStore({}))
+    table = backend.table("s")
+    for value in range(300_000):
+        table.put(value % 100, value)
+        if value % 1000 == 0:
+            backend.forget_repetitions()
+    assert len(table.dirty) < 110_000
 
 
 class _Slotted:

@@ -114,7 +114,7 @@ class SmallBatches:
         """Start the task of a batch that comes soon; it takes one of Spark's threads until then."""
         if self._expected is None:
             with suppress(OSError, Py4JError):  # The batch itself will raise the error.
-                self._expected, self._expected_s = self._started(), time.monotonic()
+                self._expected_s, self._expected = time.monotonic(), self._started()
 
     def stand_down(self) -> None:
         """End the task that waits for its batch, if there is one."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from firesteel.common.files.durability import make_directory, sync_file
+from firesteel.common.files.durability import make_directory, sync_directory, sync_file
 from firesteel.common.files.remote_files import RemoteFileNotFoundError
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.task.state_file import StateFileError, check_state_file
@@ -185,4 +185,6 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
-        sync_file(target)
+    # Linked contents, too: nothing is synced in a temporary directory, where a job without a directory has them.
+    sync_file(target)
+    sync_directory(target.parent)

@@ -159,7 +159,7 @@ class DiskDict(MappingOnDisk):
         super().__init__(share)
         self.chunks = chunks
         self._store, self._prefix = store, prefix
-        self._size = self._review_at = self._allowed = self._until_review = self._noted_bytes = 0
+        self._size = self._review_at = self._allowed = self._until_review = 0
         self._absent: set[object] = set()
         self._has_rows = False
         self._cached: dict[object, object] = {}
@@ -234,8 +234,8 @@ class DiskDict(MappingOnDisk):
         sizes = map(approximate_size, chain.from_iterable(sampled))
         marks = _MARK_BYTES * len(self._marks) // max(len(cached), 1)
         self._size = _ENTRY_BYTES + marks + sum(sizes) // max(len(sampled), 1)
-        self._noted_bytes = self.noted_bytes(len(cached))
-        self._allowed = max((self.share.allowed() - self._noted_bytes) // self._size, _FEWEST_ENTRIES)
+        self.note_size(len(cached))
+        self._allowed = max(self.room() // self._size, _FEWEST_ENTRIES)
         self._until_review = max(len(cached) // _DROPPED_PART, _NEW_ENTRIES)
         self._limit()
 
@@ -252,7 +252,7 @@ class DiskDict(MappingOnDisk):
         if len(cached) >= allowed:
             # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
-        self.share.used = self._size * len(cached) + self._noted_bytes
+        self.share.used = self._size * len(cached) + self.noted_bytes
         self._review_at = min(allowed, len(cached) + max(self._until_review, 1))
         self._until_review -= self._review_at - len(cached)
 

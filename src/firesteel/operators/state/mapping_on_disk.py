@@ -10,6 +10,8 @@ from firesteel.operators.state.entries import Entry, Stored
 
 _SAMPLED = 4
 _POINTER_BYTES = 8
+_LEAST_PART = 4
+"""The part of the share that is left for entries and values whatever has been noted."""
 
 
 class MappingOnDisk(MutableMapping[Entry, Stored]):
@@ -18,23 +20,34 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
     Attributes:
         changed: Entries that were changed in place, and others; who clears it calls `touched` with it before.
         noted: Entries that its table has noted for the next version; they count as part of its share.
+        noted_bytes: About how many bytes they took when they were last looked at.
         share: Its share of the memory for entries.
     """
 
     def __init__(self, share: CacheShare) -> None:
         self.changed: list[object] = []
         self.noted = self.changed
+        self.noted_bytes = 0
         self.share = share
 
-    def noted_bytes(self, in_memory: int) -> int:
-        """Return about how many bytes the noted entries take; a batch may change many more than have room in memory.
+    def room(self) -> int:
+        """Return how many bytes entries and their values may take.
+
+        What the noted entries take is no longer free, as a batch may change many more than have room. But with much
+        less room each value would be read and written alone.
+        """
+        allowed = self.share.allowed()
+        return max(allowed - self.noted_bytes, allowed // _LEAST_PART)
+
+    def note_size(self, in_memory: int) -> None:
+        """Look how many bytes the noted entries take.
 
         Args:
             in_memory: The number of entries whose bytes count anyway, most of which are the same objects.
         """
         sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
         size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
-        return _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
+        self.noted_bytes = _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""

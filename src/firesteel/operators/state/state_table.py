@@ -25,6 +25,9 @@ NAMESPACED = "@"
 _DIRTY_ENTRIES = 1_000_000
 """Length of the list of touched entries at which duplicates are removed."""
 
+_DIRTY_ON_DISK = 100_000
+"""The same where the list counts as a part of little memory."""
+
 
 class Deleted:
     """The value of a removed entry; a singleton, also after pickling."""
@@ -77,18 +80,18 @@ class DirtyEntries:
         get it right before its entry is appended.
     """
 
-    __slots__ = ("_distinct", "_limit", "dirty")
+    __slots__ = ("_distinct", "_least", "_limit", "dirty")
 
     def __init__(self, dirty: list[object], is_on_disk: bool) -> None:
         self.dirty = dirty
         self._distinct: Callable[[list[object]], Iterable[object]] = distinct if is_on_disk else _in_dictionary
-        self._limit = _DIRTY_ENTRIES
+        self._limit = self._least = _DIRTY_ON_DISK if is_on_disk else _DIRTY_ENTRIES
 
     def forget_repetitions(self) -> None:
         """Remove duplicates when the list is long; the next time is when it has doubled."""
         if len(self.dirty) > self._limit:
             self.dirty[:] = self._distinct(self.dirty)
-            self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
+            self._limit = max(self._least, 2 * len(self.dirty))
 
     def take_dirty(self) -> list[Entry]:
         """Return each dirty entry once, and clear them."""
@@ -100,7 +103,7 @@ class DirtyEntries:
         """Clear the dirty entries, after a version has taken all entries."""
         while self.dirty:
             del self.dirty[-_AT_ONCE:]
-        self._limit = _DIRTY_ENTRIES
+        self._limit = self._least
 
 
 def _in_dictionary(entries: list[object]) -> dict[object, None]:

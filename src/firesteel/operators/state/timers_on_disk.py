@@ -88,11 +88,11 @@ class TimersOnDisk(MappingOnDisk):
         """Write all timers to disk if those in memory take too much."""
         sizes = [approximate_size(entry) for entry in islice(self._new, _SAMPLED)]
         size = _ENTRY_BYTES + sum(sizes) // max(len(sizes), 1)
-        noted_bytes = self.noted_bytes(len(self._new))
-        allowed = max((self.share.allowed() - noted_bytes) // size, _FEWEST)
+        self.note_size(len(self._new))
+        allowed = max(self.room() // size, _FEWEST)
         if len(self._new) >= allowed:
             self._spill()
-        self.share.used = size * len(self._new) + noted_bytes
+        self.share.used = size * len(self._new) + self.noted_bytes
         self._review_at = min(allowed, 2 * len(self._new) + _FEWEST)
 
     def _spill(self) -> None:
