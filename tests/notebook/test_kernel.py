@@ -66,7 +66,7 @@ def test_statements_and_results_are_tables(kernel):
     assert (kind, "<td>t</td>" in shown) == ("display_data", True)
     *_, (_, last) = kernel.run("%%sql -o counts\nSELECT COUNT(*) AS c FROM t")
     assert "<tr><td>5</td></tr>" in last
-    assert "1 rows; ended" in last
+    assert "1 row; ended" in last
     assert kernel.run("print(counts.c.tolist())") == [("stdout", "[5]\n")]
     [(_, columns)] = kernel.run("t_env.from_path('t')")
     assert "<tr><td>n</td><td>INT</td></tr>" in columns
