@@ -111,7 +111,7 @@ WRONG: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "where": (lambda: a().where("x"), TypeError, r"where\(\) takes an IterativeCondition.*found str 'x'"),
     "three arguments": (lambda: a().where(lambda x, y, z: True), TypeError, "of the event and the context"),
     "name": (lambda: Pattern.begin(7), TypeError, "a str or Pattern; found int 7"),
-    "strategy": (lambda: Pattern.begin("a", "next"), TypeError, "takes a AfterMatchSkipStrategy"),
+    "strategy": (lambda: Pattern.begin("a", "next"), TypeError, "takes an AfterMatchSkipStrategy"),
     "times": (lambda: a().times(3, 2), ValueError, "found 3 and 2"),
     "times 0": (lambda: a().times(0), ValueError, "found 0 and 0"),
     "times or more": (lambda: a().times_or_more(0), ValueError, "1 or more, found 0"),

@@ -10,7 +10,7 @@ import pytest
 
 import firesteel.datastream as api
 from firesteel.common import Types
-from firesteel.common.checks import BELONG_TO
+from firesteel.common.checks import BELONG_TO, with_article
 from firesteel.common.time import Time
 from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.functions import window_functions
@@ -40,7 +40,7 @@ def test_a_function_is_refused_where_it_does_not_belong(name: str) -> None:
     for where, call in places(stream).items():
         if where == BELONG_TO[name]:
             continue
-        with pytest.raises(TypeError, match=re.escape(f", a {name}, which is for {BELONG_TO[name]}")):
+        with pytest.raises(TypeError, match=re.escape(f", {with_article(name)}, which is for {BELONG_TO[name]}")):
             call(function)
         refused += 1
     assert refused >= 4

@@ -11,6 +11,7 @@ from IPython.display import display
 
 from firesteel.common.checks import with_article
 from firesteel.common.html_table import NotebookTable
+from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.notebook.shell import Display, Shell, is_terminal
@@ -67,7 +68,7 @@ class SqlMagic:
             found = self._variables[name] = TableEnvironment.create(make())
         if not isinstance(found, TableEnvironment):
             raise ValidationException(f"{name} is {with_article(type(found))}, expected a TableEnvironment")
-        if is_batch and found.get_config().get("execution.runtime-mode", "streaming").lower() != "batch":
+        if is_batch and RUNTIME_MODE.of(found.get_config().get_configuration().to_dict()) != "BATCH":
             raise ValidationException(f"{name} is in streaming mode; name another variable: %%sql --batch -e NAME")
         return found
 
