@@ -25,7 +25,7 @@ _ENGINES = {
     "PyFlink": GREEN,
 }
 _PALE = "#e6e9ee"
-_SOAK = "2026-11-29_soak.md"
+_SOAK = "2026-11-30_soak.md"
 _SOAK_LINES = {
     "JobManager PSS, MB": ORANGE,
     "JobManager descriptors": "#f3bd8b",
