@@ -341,7 +341,7 @@ class _LocalJob:
         _take(running, after)
         running.close()
         _close_files(self._slots.pop((region.number, slot)))
-        self.result.missed_faults.remove(Fault(at.batch_id, stage, slot, after))
+        self.result.missed_faults = [Fault(*place, rows) for place, rows in self._faults.items()]
         raise _SlotDiedError
 
     def _tasks(self, region: int, slot: int) -> SlotTasks:
