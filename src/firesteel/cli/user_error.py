@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from firesteel.common.our_code import OUR_CODE
-from firesteel.common.uncaught_errors import frames_of_the_program, meant
+from firesteel.common.uncaught_errors import attribute_meant, frames_of_the_program
 from firesteel.errors import FiresteelError
 
 
@@ -22,9 +22,9 @@ def user_error(error: Exception, program: Path) -> str:
     file = os.path.abspath(program)  # as `run_as_main` names it
     own = own[next((i for i, frame in enumerate(own) if frame.filename == file), len(own)) :]
     if own and frames[-1].filename.startswith(OUR_CODE):
-        return (
-            f"Error: {error}{meant(error)}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
-        )
+        last = own[-1]
+        hint = attribute_meant(error)
+        return f"Error: {error}{hint}\n  at {last.filename}:{last.lineno} in {last.name}: {last.line}"
     if not own and isinstance(error, FiresteelError):
         return f"Error: {error}"
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pyflink":

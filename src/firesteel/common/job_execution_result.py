@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.job_id import JobID
+from firesteel.common.notebook_table import NotebookTable, ShownAsTable
 
 __all__ = ["JobExecutionResult"]
 

@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["meant"]
+__all__ = ["hint_at", "meant"]
 
 
-def meant(word: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return a hint at the name that is most like a misspelt word, or nothing.
+def meant(word: str, names: Iterable[str], most: int = 1) -> str:
+    """Return a hint at the names that are most like a misspelt word, or nothing.
 
     Args:
         word: The word.
         names: Those that exist.
-        cutoff: How much alike they are at least, from 0 to 1.
+        most: How many of them the hint has at most.
 
     Example:
         >>> meant("jsn", ["csv", "json"]), meant("jsn", ["csv"])
         ("; did you mean 'json'?", '')
     """
-    near = get_close_matches(word, sorted(names), 1, cutoff)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return hint_at(get_close_matches(word, list(names), most))
+
+
+def hint_at(names: Iterable[str]) -> str:
+    """Return the end of an error that asks whether one of some names is meant, or nothing if there are none.
+
+    Example:
+        >>> hint_at(["a", "b"]), hint_at([])
+        ("; did you mean 'a' or 'b'?", '')
+    """
+    near = " or ".join(map(repr, names))
+    return f"; did you mean {near}?" if near else ""

@@ -9,15 +9,15 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator
-from difflib import get_close_matches
 from types import TracebackType
 
 from firesteel.common.closed_output import discard_output, is_of_closed_output
+from firesteel.common.meant import meant
 from firesteel.common.our_code import OUR_CODE, is_of_python
 from firesteel.common.terminal_text import printable
 from firesteel.errors import FiresteelError
 
-__all__ = ["frames_of_the_program", "is_raised_by_us", "meant", "show_briefly"]
+__all__ = ["attribute_meant", "frames_of_the_program", "is_raised_by_us", "show_briefly"]
 
 _SHOWN_FRAMES = 8
 
@@ -56,7 +56,7 @@ def is_raised_by_us(trace: TracebackType | None) -> bool:
 def _lines(error: BaseException, trace: TracebackType | None) -> Iterator[str]:
     kind = type(error)
     text = "".join(traceback.format_exception_only(error)).rstrip()
-    yield printable(text.replace(f"{kind.__module__}.{kind.__qualname__}", kind.__name__, 1) + meant(error))
+    yield printable(text.replace(f"{kind.__module__}.{kind.__qualname__}", kind.__name__, 1) + attribute_meant(error))
     frames = frames_of_the_program(trace)
     for frame in reversed(frames[-_SHOWN_FRAMES:]):
         yield f"  at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
@@ -71,13 +71,11 @@ def frames_of_the_program(trace: TracebackType | None) -> list[traceback.FrameSu
     return [one for one in frames if not one.filename.startswith(OUR_CODE) and not is_of_python(one.filename)]
 
 
-def meant(error: BaseException) -> str:
+def attribute_meant(error: BaseException) -> str:
     """Return the attribute that the user may have meant, such as `; did you mean 'map'?`, or nothing.
 
     Python's own tracebacks say so, too, but not for errors that are caught.
     """
     if not isinstance(error, AttributeError) or error.name is None or "; " in str(error):
         return ""
-    public = [name for name in dir(error.obj) if not name.startswith("_")]
-    close = get_close_matches(error.name, public, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return meant(error.name, (name for name in dir(error.obj) if not name.startswith("_")))

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from firesteel.common.checks import require
-from firesteel.common.html_table import NotebookTable, ShownAsTable
+from firesteel.common.notebook_table import NotebookTable, ShownAsTable
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.datastream.streams.connected_streams import BroadcastConnectedStream, BroadcastStream, ConnectedStreams

@@ -10,9 +10,10 @@ import time
 from IPython.display import display
 
 from firesteel.common.checks import with_article
-from firesteel.common.html_table import NotebookTable
+from firesteel.common.notebook_table import NotebookTable
 from firesteel.common.options.execution_options import RUNTIME_MODE
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.terminal_text import counted
 from firesteel.common.types import Row
 from firesteel.notebook.shell import Display, Shell, is_terminal
 from firesteel.table import EnvironmentSettings, TableEnvironment
@@ -138,9 +139,9 @@ class _View:
         else:
             left = materialized(changes)
             names, rows, count = self._names, [tuple(row) for row in left[-self._shown :]], len(left)
-        what = ("change" if self._is_changelog else "row") + "s" * (count != 1)
+        what = counted(count, "change" if self._is_changelog else "row")
         last = f", the last {len(rows)} shown" if len(rows) < count else ""
-        table = NotebookTable(names, rows, f"{count} {what}{last}; {state}")
+        table = NotebookTable(names, rows, f"{what}{last}; {state}")
         if self._display is None:
             display(table)
         else:

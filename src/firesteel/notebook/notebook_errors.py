@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from firesteel.common.our_code import LIBRARIES, OUR_CODE
-from firesteel.common.uncaught_errors import is_raised_by_us, meant
+from firesteel.common.uncaught_errors import attribute_meant, is_raised_by_us
 from firesteel.errors import FiresteelError
 from firesteel.notebook.shell import Shell
 
@@ -57,7 +57,7 @@ def _show(
     if not isinstance(error, FiresteelError | NotImplementedError) and not is_raised_by_us(trace):
         shell.showtraceback((kind, error, trace), running_compiled_code=True)
         return
-    print(f"{kind.__name__}: {in_cells(str(error), shell)}{meant(error)}", file=sys.stderr)
+    print(f"{kind.__name__}: {in_cells(str(error), shell)}{attribute_meant(error)}", file=sys.stderr)
     for frame in _frames_of_the_user(trace):
         print(f"  at {_cell(frame.filename, shell)}, line {frame.lineno}: {frame.line}", file=sys.stderr)
     print("(%tb shows the whole traceback)", file=sys.stderr)

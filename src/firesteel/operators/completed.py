@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypeVar, cast
 
-from firesteel.common.checks import with_article
+from firesteel.common.checks import with_article, with_class
 from firesteel.functions.connector_base import Committer, SinkWriter
 
 __all__ = ["REQUIRED", "completed"]
@@ -35,7 +35,7 @@ def completed(made: object, kind: type[T], maker: Any) -> T:
     if not callable(getattr(made, REQUIRED[kind], None)):
         raise TypeError(
             f"{maker.__qualname__}() must return {with_article(kind)}, or an object with the method "
-            f"{REQUIRED[kind]}(); found {type(made).__name__} {made!r}"
+            f"{REQUIRED[kind]}(); found {with_class(made)}"
         )
     return cast(T, _Completed(made, kind))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.column_types import RowType
 from firesteel.columns.type_text import type_text
-from firesteel.common.html_table import NotebookTable, ShownAsTable
+from firesteel.common.notebook_table import NotebookTable, ShownAsTable
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.environment.column_operations import ColumnOperations
 from firesteel.table.explain_detail import DETAIL_NAMES

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import VariantType
 from firesteel.columns.type_text import type_text
-from firesteel.common.html_table import NotebookTable, ShownAsTable
 from firesteel.common.job_client import JobClient
+from firesteel.common.notebook_table import NotebookTable, ShownAsTable
 from firesteel.common.types import Row
 from firesteel.table.environment.print_style import MOST_WIDTH, PrintStyle, print_rows
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows

@@ -158,6 +158,9 @@ def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
     else:
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(lambda pair: copy(pair[0], pair[1].path), copied))
+    if isinstance(target, Path):
+        for directory in {(target / new.path).parent for _, new in copied}:
+            sync_directory(directory)
     return tuple(new for _, new in copied)
 
 
@@ -187,4 +190,3 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
     # Linked contents, too: nothing is synced in a temporary directory, where a job without a directory has them.
     sync_file(target)
-    sync_directory(target.parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, with_class
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import PickledBytesTypeInfo
 from firesteel.functions.async_retry_strategies import AsyncRetryStrategy
@@ -58,7 +58,7 @@ def with_batches(
     if not isinstance(function, MapBatchFunction | AsyncBatchFunction) and not callable(function):
         raise TypeError(
             "a function of batches is a MapBatchFunction, an AsyncBatchFunction or a callable; found "
-            f"{type(function).__name__} {function!r}"
+            f"{with_class(function)}"
         )
     if settings.capacity > 1 and not isinstance(function, AsyncBatchFunction):
         raise ValueError(f"a capacity of {settings.capacity} batches needs an AsyncBatchFunction")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from firesteel.common.checks import with_class
 from firesteel.functions.function_base import Function
 from firesteel.functions.user_functions import FilterFunction
 
@@ -186,7 +187,7 @@ def condition_clause(condition: object, call: str) -> Clause:
             return Iterative(condition, condition)
     raise TypeError(
         f"{call} takes an IterativeCondition, a SimpleCondition, or a function of the event or of the event and the "
-        f"context; found {type(condition).__name__} {condition!r}"
+        f"context; found {with_class(condition)}"
     )
 
 

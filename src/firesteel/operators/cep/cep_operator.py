@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import NoReturn
 
+from firesteel.common.checks import with_class
 from firesteel.common.values.ownership import own
 from firesteel.functions.cep.conditions import functions_in
 from firesteel.functions.cep.pattern_compiler import compile_pattern
@@ -173,7 +174,7 @@ class CepRunner(KeyedOperator):
             if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], OutputTag)):
                 raise TypeError(
                     "process_timed_out_match() yields pairs of an OutputTag and a value, as partial matches go to side "
-                    f"outputs only; found {type(result).__name__} {result!r}"
+                    f"outputs only; found {with_class(result)}"
                 )
             yield result
 

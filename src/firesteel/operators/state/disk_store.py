@@ -234,8 +234,7 @@ class DiskDict(MappingOnDisk):
         sizes = map(approximate_size, chain.from_iterable(sampled))
         marks = _MARK_BYTES * len(self._marks) // max(len(cached), 1)
         self._size = _ENTRY_BYTES + marks + sum(sizes) // max(len(sampled), 1)
-        self.note_size(len(cached))
-        self._allowed = max(self.room() // self._size, _FEWEST_ENTRIES)
+        self._allowed = max(self.room(len(cached)) // self._size, _FEWEST_ENTRIES)
         self._until_review = max(len(cached) // _DROPPED_PART, _NEW_ENTRIES)
         self._limit()
 

@@ -79,10 +79,9 @@ class MapTable(DirtyEntries, ABC):
         """Return the key that `(entry, map key)` belongs to."""
         return entry[0][0] if self._namespaced else entry[0]
 
+    @abstractmethod
     def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield the dirty map entries and their values."""
-        for entry, key in self.take_dirty():
-            yield (entry, key), self.get(entry, key, DELETED)
 
     def entries(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all map entries that have not expired, with their values."""
@@ -149,6 +148,11 @@ class MapsInMemory(MapTable):
         # `is_empty` and `maps` look only whether there is a map.
         if not stored:
             del self._maps[entry]
+
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield the dirty map entries and their values."""
+        for entry, key in self.take_dirty():
+            yield (entry, key), self.get(entry, key, DELETED)
 
     def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Return an iterator over a copy of the map keys and values."""

@@ -30,24 +30,20 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         self.noted_bytes = 0
         self.share = share
 
-    def room(self) -> int:
-        """Return how many bytes entries and their values may take.
+    def room(self, in_memory: int) -> int:
+        """Look how many bytes the noted entries take, and return how many the entries in memory and their values may.
 
-        What the noted entries take is no longer free, as a batch may change many more than have room. But with much
-        less room each value would be read and written alone.
-        """
-        allowed = self.share.allowed()
-        return max(allowed - self.noted_bytes, allowed // _LEAST_PART)
-
-    def note_size(self, in_memory: int) -> None:
-        """Look how many bytes the noted entries take.
+        What the noted ones take is no longer free, as a batch may change many more entries than have room. But with
+        much less room each value would be read and written alone.
 
         Args:
-            in_memory: The number of entries whose bytes count anyway, most of which are the same objects.
+            in_memory: The number of entries in memory; most of them are the same objects as noted ones.
         """
         sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
         size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
         self.noted_bytes = _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
+        allowed = self.share.allowed()
+        return max(allowed - self.noted_bytes, allowed // _LEAST_PART)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""

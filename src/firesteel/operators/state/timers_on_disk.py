@@ -88,8 +88,7 @@ class TimersOnDisk(MappingOnDisk):
         """Write all timers to disk if those in memory take too much."""
         sizes = [approximate_size(entry) for entry in islice(self._new, _SAMPLED)]
         size = _ENTRY_BYTES + sum(sizes) // max(len(sizes), 1)
-        self.note_size(len(self._new))
-        allowed = max(self.room() // size, _FEWEST)
+        allowed = max(self.room(len(self._new)) // size, _FEWEST)
         if len(self._new) >= allowed:
             self._spill()
         self.share.used = size * len(self._new) + self.noted_bytes

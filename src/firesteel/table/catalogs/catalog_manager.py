@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.rex import UserFunction
 from firesteel.columns.type_text import quoted
+from firesteel.common.meant import meant
 from firesteel.common.table_errors import CatalogException, DatabaseNotExistException, ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
 from firesteel.connectors.table_registry import create_sink, create_source
@@ -200,8 +200,7 @@ class CatalogManager:
             names = self.list_tables(self.qualify_database(path[:-1]))
         except ValidationException:
             return ""
-        near = difflib.get_close_matches(path[-1], names, n=2)
-        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        return meant(path[-1], names, most=2)
 
     def create_table(
         self, path: Path, table: CatalogBaseTable, is_temporary: bool = False, ignore_if_exists: bool = False

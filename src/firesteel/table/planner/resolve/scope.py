@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from firesteel.columns.cast_rules import has_null_type
 from firesteel.columns.column_types import CharType, DataType, RowType
 from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
+from firesteel.common.meant import hint_at, meant
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.syntax.unresolved import Position, Ref
@@ -79,8 +79,8 @@ class Scope:
         if len(ref.path) > 1 and ref.path[0] not in qualifiers:
             return f"{place}Table '{'.'.join(ref.path[:-1])}' not found"
         names = [column.name for column in self.columns]
-        near = get_close_matches(ref.path[-1], names, 3) or [n for n in names if n.lower() == ref.path[-1].lower()]
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = meant(ref.path[-1], names, most=3)
+        hint = hint or hint_at(name for name in names if name.lower() == ref.path[-1].lower())
         scope = f"table '{ref.path[-2]}'" if len(ref.path) > 1 else "any table"
         return f"{place}Column '{ref.path[-1]}' not found in {scope}{hint}"
 

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.text_table import text_table
 
-__all__ = ["NotebookTable", "ShownAsTable", "html_table"]
-
-
-def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
-    """Return a table in HTML; values are escaped.
-
-    Args:
-        names: The heads of the columns.
-        rows: The values of each row.
-        note: A line below the table.
-
-    Example:
-        >>> html_table(["n"], [[1], ["<b>"]])
-        '<table><thead><tr><th>n</th></tr></thead><tbody><tr><td>1</td></tr><tr><td>&lt;b&gt;</td></tr></tbody></table>'
-    """
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    below = f"<p>{html.escape(note)}</p>" if note else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+__all__ = ["NotebookTable", "ShownAsTable"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,6 +28,8 @@ class NotebookTable:
         1   to
         20  be
         2 rows
+        >>> NotebookTable(["n"], [[1], ["<b>"]])._repr_html_()
+        '<table><thead><tr><th>n</th></tr></thead><tbody><tr><td>1</td></tr><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
 
     names: Sequence[str]
@@ -53,7 +37,11 @@ class NotebookTable:
     note: str = ""
 
     def _repr_html_(self) -> str:
-        return html_table(self.names, self.rows, self.note)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
+        rows = ("".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) for row in self.rows)
+        body = "".join(f"<tr>{cells}</tr>" for cells in rows)
+        below = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
     def __repr__(self) -> str:
         lines = text_table([self.names, *([in_one_line(str(cell)) for cell in row] for row in self.rows)])
