@@ -95,7 +95,7 @@ def has_submitted() -> bool:
 def tell_of_options(job_graph: JobGraph) -> None:
     """Log which of the job's options nobody knows, and which have no counterpart here.
 
-    Options that a setter of PyFlink's API has stored with their default value are not told: nobody asked for them.
+    Options that a setter of PyFlink's API has stored with their default value are left out: nobody asked for them.
     """
     options = job_graph.configuration
     notes = [doubt for key in options if (doubt := doubt_about(key)) is not None]

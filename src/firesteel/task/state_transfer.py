@@ -188,5 +188,5 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
-    # Linked contents, too: nothing is synced in a temporary directory, where a job without a directory has them.
+    # Linked files, too: a job without a directory for checkpoints keeps them in a temporary one, without any sync.
     sync_file(target)

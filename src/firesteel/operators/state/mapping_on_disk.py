@@ -31,10 +31,10 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         self.share = share
 
     def room(self, in_memory: int) -> int:
-        """Look how many bytes the noted entries take, and return how many the entries in memory and their values may.
+        """Return how many bytes the entries in memory may take with their values, and set `noted_bytes`.
 
-        What the noted ones take is no longer free, as a batch may change many more entries than have room. But with
-        much less room each value would be read and written alone.
+        The bytes of noted entries are subtracted, as a batch may change many more entries than fit into the share. A
+        quarter of the share is left in any case: with less, each value would be read and written alone.
 
         Args:
             in_memory: The number of entries in memory; most of them are the same objects as noted ones.
