@@ -79,7 +79,8 @@ class HostCluster:
         self._fs.call_s3("create_bucket", Bucket=BUCKET)
         for name in JOB_MANAGERS:
             self.start_job_manager(name)
-        wait_for(lambda: self.get("/overview"))
+        # Clients address each of them; the one that does not lead redirects.
+        wait_for(lambda: all(self.get("/overview", name) for name in JOB_MANAGERS))
 
     # --- processes ---------------------------------------------------------------------------------------------
 

@@ -49,6 +49,7 @@ from firesteel.task.messages import (
     encode_message,
 )
 from firesteel.task.preloading import modules_of
+from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
 from firesteel.task.slot_limits import UNLIMITED, SlotLimits
 from firesteel.task.state_seal import UNSEALED, StateSeal
@@ -75,6 +76,7 @@ class _Slot:
         attempts: Attempts that were deployed to a process.
         reported: Attempts that were reported as RUNNING.
         confirmed: Attempts that the current process has confirmed.
+        failed: The process that has reported a failure and has confirmed no task since.
         changed: Set and replaced whenever something about the process has changed.
     """
 
@@ -86,6 +88,7 @@ class _Slot:
     attempts: set[str] = field(default_factory=set)
     reported: set[str] = field(default_factory=set)
     confirmed: set[str] = field(default_factory=set)
+    failed: int | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     cancellation_timeout_s: float | None = None
     ordered_from: SlotServer | None = None
@@ -441,6 +444,7 @@ class SlotProcesses:
         """Process a message of a slot process."""
         if isinstance(message, Deployed):
             slot.confirmed.add(message.execution_attempt_id)
+            slot.failed = None
             if message.execution_attempt_id in slot.life.tasks:
                 self._report_running(slot, message.execution_attempt_id)
             slot.notify()
@@ -455,9 +459,10 @@ class SlotProcesses:
             self._take_failure(slot, message)
 
     def _take_failure(self, slot: _Slot, message: Failed) -> None:
+        slot.failed = slot.life.process_id
         failure = task_failure(message.failure)
         attempt = _attempt_of(slot, failure.vertex_id, failure.subtask_index) or next(iter(slot.life.tasks), None)
-        if attempt is not None:
+        if attempt is not None and deployment_of(attempt) == message.deployment:
             self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
 
     def _process_ids(self) -> list[int]:
@@ -465,10 +470,11 @@ class SlotProcesses:
 
     async def _exceeded(self, process_id: int, problem: str) -> None:
         """Fail the task whose turn it is in a process that uses more than its slot has."""
-        slot = next((one for one in self._slots.values() if one.life.process_id == process_id), None)
-        if slot is None or not slot.life.tasks:
-            return
         running = await running_operator(self._directory.path, process_id)
+        slot = next((one for one in self._slots.values() if one.life.process_id == process_id), None)
+        # What is wanted of a process whose tasks are leaving, or have failed, is what another process will run.
+        if slot is None or not slot.life.tasks or slot.life.is_leaving or slot.failed == process_id:
+            return
         attempt = _attempt_of(slot, *running[:2]) or next(iter(slot.life.tasks))
         failure = replace(slot.life.tasks[attempt].failure(problem), operator_name=running[2])
         self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)

@@ -68,8 +68,14 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """User code raised an error; carries the fields of a `TaskFailure`."""
+    """User code raised an error.
 
+    Attributes:
+        deployment: The deployment of the task, see `protocol.deployment_of`. Another one may have begun meanwhile.
+        failure: The fields of a `TaskFailure`.
+    """
+
+    deployment: str
     failure: dict[str, Any]
 
 
