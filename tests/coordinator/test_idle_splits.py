@@ -13,7 +13,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.functions.splits import WITHOUT_SPLITS
-from firesteel.task.batch_plan import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 
 TIMEOUT_MS = 1_000
 LENGTHS: dict[str, int] = {}
@@ -78,7 +78,7 @@ class Region:
     def report(self, *watermarks: int | None) -> None:
         vertex = self.graph.vertices[0].id
         reports = [SubtaskReport(vertex, s, 0, 0, False, watermark) for s, watermark in enumerate(watermarks)]
-        self.enumerator.batch_ended(reports)
+        self.enumerator.batch_ended([StageReport(0, 0, reports, [], None, (), 0)])
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.functions.splits import Split, Stop
 from firesteel.graph.job_graph import JobGraph
-from firesteel.task.batch_plan import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.testing import run_local
 
 LENGTHS: dict[str, int] = {}
@@ -349,8 +349,9 @@ def test_the_state_of_many_known_files_is_small(tmp_path: Path) -> None:
     assert decoded(packed).keys == keys.keys
 
 
-def report(vertex_id: str, source_bytes: int) -> SubtaskReport:
-    return SubtaskReport(vertex_id, 0, 0, 0, False, source_bytes=source_bytes)
+def report(vertex_id: str, source_bytes: int, noted_part: float = 0.0) -> StageReport:
+    subtask = SubtaskReport(vertex_id, 0, 0, 0, False, source_bytes=source_bytes)
+    return StageReport(0, 0, [subtask], [], None, (), 0, noted_part=noted_part)
 
 
 def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
@@ -367,6 +368,22 @@ def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
         if size > 1:
             assert given * size <= 64 << 20
     assert given > 10_000, "small elements are bounded by time"
+
+
+def test_batches_are_bounded_by_what_they_change_of_state_on_disk() -> None:
+    LENGTHS.clear()
+    LENGTHS["a"] = 100_000_000
+    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), {})
+    (((vertex, _), _),) = splits.plan(0).ranges.items()
+    given, sizes = 64, []
+    for entry_part in [0.000_001] * 8 + [0.0] * 4:
+        splits.batch_ended([report(vertex, 0), report(vertex, 0, given * entry_part)])
+        splits.batch_took(0.001 + given * 0.000_000_1, 0.1)
+        ((_, start, end),) = read(splits.plan(0))[0]
+        given = end - start
+        sizes.append(given)
+    assert max(sizes[:8]) == pytest.approx(250_000, rel=0.01)
+    assert sizes[-1] > 4 * 250_000, "what changes nothing is bounded by time"
 
 
 def test_a_small_batch_does_not_enlarge_the_next_one() -> None:

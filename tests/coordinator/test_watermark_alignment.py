@@ -11,7 +11,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.task.batch_plan import SubtaskReport
+from firesteel.task.batch_plan import StageReport, SubtaskReport
 from firesteel.testing import run_local
 
 DRIFT = 5_000
@@ -63,14 +63,11 @@ class Simulation:
             if all(read < COUNT for read in self.read.values()):
                 self.largest_drift = max(self.largest_drift, abs(fast - slow))
             self.batches += 1
-            self.enumerator.batch_ended(
-                [
-                    SubtaskReport(
-                        vertex, 0, 0, 0, read == COUNT, None if read == COUNT or vertex == idle else watermark
-                    )
-                    for (vertex, watermark), read in zip(self.watermarks.items(), self.read.values(), strict=True)
-                ]
-            )
+            reports = [
+                SubtaskReport(vertex, 0, 0, 0, read == COUNT, None if read == COUNT or vertex == idle else watermark)
+                for (vertex, watermark), read in zip(self.watermarks.items(), self.read.values(), strict=True)
+            ]
+            self.enumerator.batch_ended([StageReport(0, 0, reports, [], None, (), 0)])
 
 
 @pytest.mark.parametrize("elements", [1_000, 20_000])

@@ -220,7 +220,7 @@ def test_changed_entries_leave_room_for_some_values() -> None:
     for key in range(20_000):
         tables[0].put(("k", TimeWindow(key, key + 1)), "x" * 100)
         tables[1].put((key, 0, None, key), True)
-    assert all(table.data.noted_bytes > 1 << 20 for table in tables)
+    assert all(table.data.share.noted > 1 << 20 for table in tables)
     assert len(tables[0].data._cached) > 100
     assert len(tables[1].data._new) > 100 or tables[1].data._review_at > 100
 

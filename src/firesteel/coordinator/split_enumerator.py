@@ -5,7 +5,7 @@ Its position after a batch is part of that batch's checkpoint. Flink: `SplitEnum
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.regions import regions_of
 from firesteel.operators.chain.subtask import described_operators
 from firesteel.operators.sources.described_source import source_of
-from firesteel.task.batch_plan import BatchPlan, SubtaskReport
+from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.state_types import load_sources
 
 _MAX_ELEMENTS = 4_000_000
@@ -29,7 +29,10 @@ _MAX_BYTES = 64 << 20
 """Target maximum of bytes that a source subtask reads or sends per batch, unless a single element is larger."""
 
 _FORGETTING = 8
-"""Maximum factor by which the estimated element size decreases from one batch to the next."""
+"""Maximum factor by which an estimate per element decreases from one batch to the next."""
+
+_NOTED_PART = 0.25
+"""The part of the memory for state on disk that entries changed by a batch may take; others make room for them."""
 
 _NOTHING_TO_COME_S = 60.0
 _SMALL_S = 0.25
@@ -147,7 +150,7 @@ class SplitEnumerator:
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
         self._given = 0
-        self._busy_s_per_element = 0.0
+        self._busy_s_per_element = self._noted_per_element = 0.0
         self._has_begun = False
         self._clock = InputClock()
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
@@ -210,8 +213,11 @@ class SplitEnumerator:
             return self._at(BatchPlan(idle=idle))
         self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
         self._given = 0
+        elements = self._sizes.size
+        if self._noted_per_element:
+            elements = min(elements, max(1, int(_NOTED_PART / self._noted_per_element)))
         for source in unended:
-            self._given = max(self._given, source.take(self._sizes.size, ranges, self._aligner))
+            self._given = max(self._given, source.take(elements, ranges, self._aligner))
             ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
         return self._at(BatchPlan(ranges, frozenset(ended), idle))
 
@@ -243,9 +249,12 @@ class SplitEnumerator:
         """Record that the region has waited for input, and how long it meant to."""
         self._clock.advance(seconds, at_most_s)
 
-    def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Process the sources' reports: watermarks for alignment, and bytes to limit batches."""
-        reports = list(reports)
+    def batch_ended(self, stages: Sequence[StageReport]) -> None:
+        """Process the reports of slots: watermarks for alignment, and bytes to limit batches."""
+        if self._given:
+            noted = max((stage.noted_part for stage in stages), default=0.0) / self._given
+            self._noted_per_element = max(noted, self._noted_per_element / _FORGETTING)
+        reports = [report for stage in stages for report in stage.subtasks]
         self._aligner.observe(reports)
         for source in self._sources.values():
             source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)

@@ -168,7 +168,7 @@ class StreamingRun(Run):
         self._follows = jobs if plan.ranges and not (is_last or self._was_idle) else None
         self._get_ready()
         self._checkpoints.batch_ended(at.batch_id, reports)
-        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+        self._enumerator.batch_ended(reports)
         has_more = any(report.awaits_checkpoint for report in reports)
         self._protocol.processed(plan.is_checkpoint, self._is_idle, has_more)
         if plan.is_checkpoint:

@@ -46,6 +46,7 @@ class StageReport:
         stored: The files for checkpoints that are in the remote store by now, and the error of an upload, if any.
         awaits_checkpoint: Whether a sink has something to show with a later checkpoint, even if there is no input.
         state_s: Time in seconds for which the slot has written its version.
+        noted_part: The part of the slot's memory for state on disk that entries took which the batch has changed.
     """
 
     stage: int
@@ -58,6 +59,7 @@ class StageReport:
     stored: Stored = NOTHING_STORED
     awaits_checkpoint: bool = False
     state_s: float = 0.0
+    noted_part: float = 0.0
 
 
 SlotOf = Callable[[str, int], int]

@@ -21,6 +21,7 @@ from firesteel.operators.chain.subtask import Edge, RestoredState, Subtask, Vers
 from firesteel.operators.exchange import edge_writer
 from firesteel.operators.exchange.buffers import Item, decode, encode
 from firesteel.operators.exchange.spill import SpilledList
+from firesteel.operators.state.cache_memory import noted_part
 from firesteel.task.batch_plan import BatchPlan, StageReport, SubtaskReport
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
@@ -297,7 +298,9 @@ class SlotTasks:
             subtask.close_if_ended()
         self._at[stage] = chain
         stored = self._store_for_checkpoint(stage, chain, parent, batch)
-        report = replace(self._report(stage, committables, chain, at.number, stored), state_s=state_s)
+        report = replace(
+            self._report(stage, committables, chain, at.number, stored), state_s=state_s, noted_part=noted_part()
+        )
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _begin_batch(self, subtasks: Iterable[Subtask], batch: BatchPlan) -> None:

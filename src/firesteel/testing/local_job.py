@@ -265,7 +265,7 @@ class _LocalJob:
             self._kill_slots()
             reports = self._try_until_done(region, replace(at, number=reports[0].try_number + 1), plan)
         region.checkpoints.batch_ended(at.batch_id, reports)
-        region.enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+        region.enumerator.batch_ended(reports)
         if at.batch_id in replayed:
             carry_out((c for report in reports for c in report.committables if c.is_durable), self)
 

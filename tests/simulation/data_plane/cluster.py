@@ -340,7 +340,7 @@ class Leader:
             )
             reports = pipeline.run_batch(at, planned, checkpoints.parents, lambda: False, spark)
             checkpoints.batch_ended(at.batch_id, reports)
-            enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+            enumerator.batch_ended(reports)
             self.process.step()
             if is_checkpoint:
                 checkpoints.prepare(enumerator, 0.0, asked)

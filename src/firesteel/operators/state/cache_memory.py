@@ -13,6 +13,9 @@ from firesteel.common.options.state_options import MANAGED_MEMORY, ROCKSDB_FIXED
 DEFAULT_BYTES = 160 << 20
 """The limit where nothing is configured."""
 
+_LEAST_BYTES = 32 << 20
+"""The limit below which no batch is made smaller for what it changes."""
+
 _SAMPLED = 8
 _DEPTH = 4
 _CONTAINERS = (tuple, list, set, frozenset)
@@ -32,10 +35,15 @@ def memory_of_slot(configuration: Mapping[str, str]) -> int:
 
 
 class CacheMemory:
-    """A number of bytes that the tables of a process share."""
+    """A number of bytes that the tables of a process share.
+
+    Attributes:
+        noted_most: The most bytes that entries which a batch has changed have taken since this was last asked.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.noted_most = 0
         self.shares: WeakSet[CacheShare] = WeakSet()
 
 
@@ -44,11 +52,12 @@ class CacheShare:
 
     Attributes:
         used: Approximate number of bytes that its entries take.
+        noted: Those of them that the entries take which the current batch has changed.
     """
 
     def __init__(self, memory: CacheMemory) -> None:
         self._memory = memory
-        self.used = 0
+        self.used = self.noted = 0
         memory.shares.add(self)
 
     def allowed(self) -> int:
@@ -56,6 +65,11 @@ class CacheShare:
         limit, shares = self._memory.limit, self._memory.shares
         others = sum(share.used for share in shares if share is not self)
         return max(limit - others, limit // (2 * len(shares)))
+
+    def note(self, size: int) -> None:
+        """Set how many bytes the entries take that the current batch has changed."""
+        self.noted = size
+        self._memory.noted_most = max(self._memory.noted_most, sum(share.noted for share in self._memory.shares))
 
 
 class SpillShare(CacheShare):
@@ -73,6 +87,15 @@ def memory_of_process(configuration: Mapping[str, str]) -> CacheMemory:
     """Return the memory that the operators of this process share."""
     limit = memory_of_slot(configuration)
     return _of_process.setdefault(limit, CacheMemory(limit))
+
+
+def noted_part() -> float:
+    """Return which part of the memory the entries took that the batch has changed, at most, and begin anew."""
+    parts = (memory.noted_most / max(memory.limit, _LEAST_BYTES) for memory in _of_process.values())
+    part = max(parts, default=0.0)
+    for memory in _of_process.values():
+        memory.noted_most = 0
+    return part
 
 
 def approximate_size(value: object, depth: int = _DEPTH) -> int:

@@ -251,7 +251,7 @@ class DiskDict(MappingOnDisk):
         if len(cached) >= allowed:
             # Some more than needed, so that not each new entry makes a write of its own.
             self._drop(list(islice(cached, len(cached) - allowed + allowed // _DROPPED_PART + 1)))
-        self.share.used = self._size * len(cached) + self.noted_bytes
+        self.share.used = self._size * len(cached) + self.share.noted
         self._review_at = min(allowed, len(cached) + max(self._until_review, 1))
         self._until_review -= self._review_at - len(cached)
 

@@ -184,25 +184,24 @@ class MapsOnDisk(MapTable):
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
-        boxed = self._data.get((entry, key))
-        return default if boxed is None else boxed[0]
+        stored = self._data.get((entry, key))
+        return default if stored is None else _value(stored)
 
     def _set(self, entry: object, key: object, value: object) -> None:
-        # In a tuple: the dictionary on disk takes None for an absent entry.
-        self._data[entry, key] = (value,)
+        self._data[entry, key] = _NoneValue if value is None else value
 
     def _delete(self, entry: object, key: object) -> None:
         del self._data[entry, key]
 
     def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield the dirty map entries and their values."""
-        for entry, boxed in self._data.values_of(self.take_dirty()):
-            yield entry, DELETED if boxed is None else boxed[0]
+        for entry, stored in self._data.values_of(self.take_dirty()):
+            yield entry, DELETED if stored is None else _value(stored)
 
     def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Yield map keys and values; concurrent changes may or may not be visible."""
-        for (_, key), (value,) in self._data.items_of(entry):
-            yield key, value
+        for (_, key), stored in self._data.items_of(entry):
+            yield key, _value(stored)
 
     def is_empty(self, entry: object) -> bool:
         """Return whether the map is empty."""
@@ -213,5 +212,13 @@ class MapsOnDisk(MapTable):
         return list(dict.fromkeys(entry for entry, _ in self._data))
 
     def _all(self) -> Iterator[tuple[Entry, Stored]]:
-        for (entry, key), (value,) in self._data.items():
-            yield (entry, key), value
+        for (entry, key), stored in self._data.items():
+            yield (entry, key), _value(stored)
+
+
+class _NoneValue:
+    """Stands for a value of None, as the dictionary on disk takes None for an absent entry."""
+
+
+def _value(stored: Stored) -> Stored:
+    return None if stored is _NoneValue else stored

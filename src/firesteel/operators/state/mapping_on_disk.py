@@ -20,18 +20,16 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
     Attributes:
         changed: Entries that were changed in place, and others; who clears it calls `touched` with it before.
         noted: Entries that its table has noted for the next version; they count as part of its share.
-        noted_bytes: About how many bytes they took when they were last looked at.
         share: Its share of the memory for entries.
     """
 
     def __init__(self, share: CacheShare) -> None:
         self.changed: list[object] = []
         self.noted = self.changed
-        self.noted_bytes = 0
         self.share = share
 
     def room(self, in_memory: int) -> int:
-        """Return how many bytes the entries in memory may take with their values, and set `noted_bytes`.
+        """Return how many bytes the entries in memory may take with their values; tell the share what noted ones take.
 
         The bytes of noted entries are subtracted, as a batch may change many more entries than fit into the share. A
         quarter of the share is left in any case: with less, each value would be read and written alone.
@@ -41,9 +39,9 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         """
         sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
         size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
-        self.noted_bytes = _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
+        self.share.note(_POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0))
         allowed = self.share.allowed()
-        return max(allowed - self.noted_bytes, allowed // _LEAST_PART)
+        return max(allowed - self.share.noted, allowed // _LEAST_PART)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""

@@ -91,7 +91,7 @@ class TimersOnDisk(MappingOnDisk):
         allowed = max(self.room(len(self._new)) // size, _FEWEST)
         if len(self._new) >= allowed:
             self._spill()
-        self.share.used = size * len(self._new) + self.noted_bytes
+        self.share.used = size * len(self._new) + self.share.noted
         self._review_at = min(allowed, 2 * len(self._new) + _FEWEST)
 
     def _spill(self) -> None:
