@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Row, Time, Types
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.common.keys.key_groups import key_group_range
 from firesteel.datastream.functions import KeyedProcessFunction
 from firesteel.datastream.state import (
@@ -195,9 +197,10 @@ def test_a_slot_without_the_operator_says_so() -> None:
 
 @pytest.fixture
 def usual_turns() -> Iterator[float]:
-    usual = sys.getswitchinterval()
+    usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     yield usual
     sys.setswitchinterval(usual)
+    gc.set_threshold(*thresholds)
 
 
 def asked(path: Path) -> Any:
@@ -213,7 +216,12 @@ def test_threads_take_short_turns_as_long_as_somebody_asks(
 ) -> None:
     monkeypatch.setattr(state_lookups, "UNUSED_AFTER_S", 1.0)
     state_server(tmp_path, os.getpid(), lambda: None).start()
+    gc.set_threshold(700, 10, 10)
+    collect_garbage_rarely()
+    usual_thresholds = gc.get_threshold()
     for _ in range(2):
         assert asked(socket_of(tmp_path, os.getpid(), STATE)) == {"problem": "not running", "about": ""}
         assert sys.getswitchinterval() == pytest.approx(0.0005)
+        assert gc.get_threshold()[0] * 10 == usual_thresholds[0]
         wait_for(lambda: sys.getswitchinterval() == pytest.approx(usual_turns))
+        wait_for(lambda: gc.get_threshold() == usual_thresholds)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from firesteel.common.garbage_collection import collect_garbage_in_short_turns
 from firesteel.common.json_types import Json
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
 from firesteel.common.keys.key_groups import key_group_range
@@ -61,10 +62,15 @@ def state_server(directory: Path, process_id: int, tasks: Tasks) -> QuestionServ
 
     def answer(question: Question) -> Json:
         sys.setswitchinterval(min(_SWITCH_S, usual_s))
+        collect_garbage_in_short_turns(True)
         return answer_of(question, tasks)
 
+    def rest() -> None:
+        sys.setswitchinterval(usual_s)
+        collect_garbage_in_short_turns(False)
+
     path = socket_of(directory, process_id, STATE)
-    return QuestionServer(path, answer, lambda: sys.setswitchinterval(usual_s), UNUSED_AFTER_S)
+    return QuestionServer(path, answer, rest, UNUSED_AFTER_S)
 
 
 def answer_of(question: Question, tasks: Tasks) -> Json:

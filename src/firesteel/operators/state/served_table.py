@@ -24,7 +24,8 @@ UNUSED_AFTER_S = 60.0
 """A view that nobody has read for this time in seconds goes away, and with it its costs."""
 
 _CHUNK = 10_000
-"""Entries that are taken at once: other threads wait for the interpreter meanwhile."""
+_MERGED = 2_000
+"""Entries that are taken, or put in place of others, at once: other threads wait for the interpreter meanwhile."""
 
 _CHANGED_IN_PLACE = frozenset({"reducing", "aggregating"})
 
@@ -87,8 +88,11 @@ class ServedTable:
         # Readers of the shown version find these entries in its changes first, so they do not see them come and go.
         for part in changes:
             self._merge(base, part)
+        former, changes = list(changes), ()
         self._layers = _Layers(base, tuple(pending), batch_id)
         self._is_full = False
+        while former:  # Freed one by one: other threads wait for the interpreter meanwhile.
+            former.pop()
 
     def is_unused(self) -> bool:
         """Return whether nobody has read it for long."""
@@ -157,7 +161,9 @@ def _kept(value: Stored) -> Stored:
 
 
 def _merge_values(base: _Part, part: _Part) -> None:
-    base.update(part)
+    rest = iter(part.items())
+    for _ in range(0, len(part), _MERGED):
+        base.update(islice(rest, _MERGED))
     for entry in [entry for entry, value in part.items() if value is DELETED]:
         del base[entry]
 

@@ -38,7 +38,7 @@ class Deleted:
 
 DELETED = Deleted()
 
-_AT_ONCE = 50_000
+_AT_ONCE = 5_000
 """Entries of a long list that are handled at once: threads that look up state wait for the interpreter meanwhile."""
 
 Unexpired = Callable[[Iterable[tuple[Entry, Stored]]], Iterator[tuple[Entry, Stored]]]
