@@ -1,9 +1,9 @@
 """Point look-ups in the state of a job that runs at full rate: how long they take, and what they cost the job.
 
-    python benchmarks/bench_state_lookups.py [--seconds 15] [--rounds 4] [--backend hashmap]
+    python benchmarks/bench_state_lookups.py [--seconds 15] [--rounds 4] [--backend hashmap] [--slots 2]
 
-A JobManager process runs W3 (a count and a sum per key) over numbers without end in two slots. A client in another
-process looks up random keys by REST at a steady rate. A look-up counts from the moment at which it was due.
+A JobManager process runs W3 (a count and a sum per key) over numbers without end, each slot as fast as it can. A client
+in another process looks up random keys by REST at a steady rate. A look-up counts from the moment at which it was due.
 Phases with and without look-ups take turns; slots note the time after each 10,000 records.
 """
 
@@ -31,7 +31,6 @@ from firesteel.connectors.state.client import RunningState
 from firesteel.operators.state import served_table
 
 RATE = 100
-SLOTS = pipelines.PARALLELISM
 CLIENTS = 8
 GOAL_MS, GOAL_LOSS = 20.0, 0.05
 SLEEP_S = 0.01
@@ -39,7 +38,7 @@ SLEEP_S = 0.01
 EACH = 10_000
 """Records after which a slot notes the time."""
 
-PROGRAM = f"""
+PROGRAM = """
 import os, sys, time
 from firesteel.compat import alias_pyflink
 alias_pyflink()
@@ -51,27 +50,27 @@ from workloads import w3_keyed_state
 
 
 class Meter(FilterFunction):
-    def __init__(self, directory):
-        self.directory = directory
+    def __init__(self, directory, each):
+        self.directory, self.each = directory, each
 
     def open(self, runtime_context):
-        self.file, self.count = open(f"{{self.directory}}/{{os.getpid()}}", "a", buffering=1), 0
+        self.file, self.count = open(f"{self.directory}/{os.getpid()}", "a", buffering=1), 0
 
     def filter(self, result):
         self.count += 1
-        if not self.count % {EACH}:
-            self.file.write(f"{{time.time()}}\\n")
+        if not self.count % self.each:
+            self.file.write(f"{time.time()}\\n")
         return False
 
 
 env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism({SLOTS})
+env.set_parallelism(int(sys.argv[2]))
 numbers = env.from_source(NumberSequenceSource(0, 10**12), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
-w3_keyed_state.build(numbers).uid("counter").filter(Meter(sys.argv[1])).print()
+w3_keyed_state.build(numbers).uid("counter").filter(Meter(sys.argv[1], int(sys.argv[3]))).print()
 env.execute("w3")
 """
 TEXT = f"""\
-W3 over numbers without end in {SLOTS} slots: {w3_keyed_state.KEYS:,} keys with a count and a sum, state backend
+W3 over numbers without end in {{slots}} slot(s): {w3_keyed_state.KEYS:,} keys with a count and a sum, state backend
 {{backend}}, checkpoints each 10 s. {RATE} look-ups a second of random keys by REST, each from the moment at which it
 was due. "the machine" is how late a thread wakes up that only sleeps, during the same time: so much of the latency is
 not ours. The loss is that of the medians of {{rounds}} phases of {{seconds:g}} s with look-ups and as many without, in
@@ -81,7 +80,7 @@ turn. Goals: {GOAL_MS:g} ms at the 99th percentile, at most {GOAL_LOSS:.0%} of t
 class Job:
     """The job on a cluster of its own."""
 
-    def __init__(self, directory: Path, backend: str) -> None:
+    def __init__(self, directory: Path, backend: str, slots: int) -> None:
         environment = {
             **os.environ,
             "FIRESTEEL_RUN_DIR": str(directory),
@@ -107,7 +106,8 @@ class Job:
         program.write_text(PROGRAM)
         self._marks = directory / "marks"
         self._marks.mkdir()
-        run = [sys.executable, "-m", "firesteel", "run", "-m", self.address, "-d", str(program), str(self._marks)]
+        run = [sys.executable, "-m", "firesteel", "run", "-m", self.address, "-d"]
+        run += [str(program), str(self._marks), str(slots), str(EACH)]
         subprocess.run(run, check=True, env=environment, stdout=subprocess.DEVNULL)
         self._client = RestClusterClient(self.address)
         [self._job] = self._client.list_jobs()
@@ -189,12 +189,12 @@ def milliseconds(seconds: list[float]) -> list[str]:
     return [f"{1000 * ordered[min(int(len(ordered) * part), len(ordered) - 1)]:.1f}" for part in (0.5, 0.95, 0.99, 1)]
 
 
-def measure(seconds: float, rounds: int, backend: str) -> list[str]:
+def measure(seconds: float, rounds: int, backend: str, slots: int) -> list[str]:
     rates: dict[str, list[tuple[float, float]]] = {"without": [], "with": []}
     taken: list[float] = []
     late: list[float] = []
     with tempfile.TemporaryDirectory() as directory:
-        job = Job(Path(directory), backend)
+        job = Job(Path(directory), backend, slots)
         try:
             while sum(map(len, job.times())) * EACH < 20 * w3_keyed_state.KEYS:
                 time.sleep(0.5)
@@ -231,10 +231,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--backend", choices=["hashmap", "rocksdb"], default="hashmap")
+    parser.add_argument("--slots", type=int, default=pipelines.PARALLELISM)
     options = parser.parse_args()
     lines = ["# State lookups", "", f"{harness.environment_line()}. {harness.versions_line()}.", ""]
-    lines += [TEXT.format(backend=options.backend, rounds=options.rounds, seconds=options.seconds), ""]
-    lines += measure(options.seconds, options.rounds, options.backend)
+    lines += [TEXT.format(**vars(options)), ""]
+    lines += measure(options.seconds, options.rounds, options.backend, options.slots)
     harness.write_report("State lookups", "\n".join([*lines, ""]))
 
 
