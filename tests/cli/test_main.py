@@ -86,6 +86,18 @@ def test_the_shell_completes_commands_and_jobs_of_savepoints() -> None:
     assert [item.type for item in complete(["run", "-q"], "job")] == ["file"]
 
 
+@pytest.mark.parametrize("words", [[], ["jobmanager"], ["sql-gateway"]])
+def test_the_shell_shows_the_whole_summary_of_each_command(words: list[str]) -> None:
+    found = ShellComplete(cli, {}, "firesteel", "_FIRESTEEL_COMPLETE").get_completions(words, "")
+    assert len(found) > 1
+    assert [item.value for item in found if not item.help or not item.help.endswith((".", "]"))] == []
+
+
+def test_fish_takes_summaries_with_commas() -> None:
+    script = CliRunner().invoke(cli, ["completion", "fish"]).output
+    assert 'string split --max 1 ","' in script, "click's script has changed"
+
+
 def test_the_shell_completes_keys_of_options() -> None:
     context = click.Context(click.Command("run"))
     found = OptionPair().shell_complete(context, click.Option(["-D"]), "state.backend.t")

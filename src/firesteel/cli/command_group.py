@@ -42,6 +42,14 @@ class CommandGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so with their summaries, which the shell cuts if the terminal is narrow."""
+        found = super().shell_complete(ctx, incomplete)
+        for item in found:
+            if (command := self.get_command(ctx, item.value)) is not None:
+                item.help = command.get_short_help_str(_LONGEST)
+        return found
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -21,4 +21,6 @@ def completion(context: click.Context, shell: str) -> None:
     """  # noqa: D301  click takes the character itself for "do not wrap"
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(context.find_root().command, {}, "firesteel", "_FIRESTEEL_COMPLETE").source())
+    script = kind(context.find_root().command, {}, "firesteel", "_FIRESTEEL_COMPLETE").source()
+    # Each line that fish reads is a type, a comma and the rest, which may have commas itself.
+    click.echo(script.replace('string split ","', 'string split --max 1 ","'))
