@@ -280,8 +280,29 @@ class EverySecondAndTheEnd(Trigger[Any, Any]):
         ctx.get_partitioned_state(self.count).clear()
 
 
-def test_trigger_of_the_users_own_counts_over_merged_sessions() -> None:
-    trigger = EverySecondAndTheEnd()
+class Counter(ReducingStateDescriptor[int]):
+    """A descriptor of the user's own."""
+
+
+class CountsInItsOwn(EverySecondAndTheEnd):
+    count = Counter("count", add, Types.INT())
+
+
+def test_a_trigger_names_what_is_no_descriptor() -> None:
+    class Wrong(EverySecondAndTheEnd):
+        count: Any = "count"
+
+    with (
+        windows(TEN, Show(), trigger=Wrong()) as h,
+        pytest.raises(
+            UserFunctionError, match="takes the descriptor of a state, not 'count'"
+        ),
+    ):
+        h.process("a", 0)
+
+
+@pytest.mark.parametrize("trigger", [EverySecondAndTheEnd(), CountsInItsOwn()])
+def test_trigger_of_the_users_own_counts_over_merged_sessions(trigger: EverySecondAndTheEnd) -> None:
     with windows(GAP_5, Show(), trigger=trigger) as h:
         h.process("a", 0)
         h.process("b", 8)

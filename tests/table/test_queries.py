@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from firesteel.table.errors import TableException, ValidationException
+from firesteel.table.udf import udf
 from tests.table.environments import MINI_BATCH, environment
 
 pytestmark = pytest.mark.slow
@@ -319,6 +320,47 @@ def test_greedy_loops_take_all_that_fits_and_optional_variables_do_not(orders, p
     assert changes(t_env, sql) == [row if row[0] == "+I" else ("+I", *row) for row in expected]
 
 
+OF_ONE_ROW = [  # what Flink 2.3 gave for these prices
+    ("FIRST(A.p + 1)", "", [13, 19]),
+    ("FIRST(A.p + 1, 1)", "", [18, 16]),
+    ("LAST(A.p * 10 + A.n, 2)", "", [121, 186]),
+    ("FIRST(COALESCE(A.p, 7), 9)", "", [7, 7]),
+    ("FIRST(p) + LAST(B.p)", "", [33, 42]),
+    ("FIRST(1)", "", [1, 1]),
+    ("FIRST(5, 1) + A.n", "", [8, 13]),
+    ("A.n", "AND FIRST(A.p + 1) < 15", [3]),
+    ("A.n", "AND FIRST(2) > 1", [3, 8]),
+]
+
+
+@pytest.mark.parametrize(("measure", "condition", "expected"), OF_ONE_ROW)
+def test_navigation_reaches_the_columns_of_an_expression(orders, measure, condition, expected):
+    t_env = environment_with(orders, "streaming")
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW prices AS SELECT n, p, PROCTIME() AS pt FROM {PRICES} (n, p)")
+    sql = f"""SELECT m FROM prices MATCH_RECOGNIZE (ORDER BY pt MEASURES {measure} AS m
+              AFTER MATCH SKIP PAST LAST ROW PATTERN (A+ B) DEFINE A AS A.p < 20, B AS B.p > 20 {condition})"""
+    assert changes(t_env, sql) == [("+I", row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("FIRST(LAST(A.item))", "Cannot nest PREV/NEXT under LAST/FIRST"),
+        ("FIRST(SUM(A.qty))", "Cannot use aggregation in navigation"),
+        ("LAST(A.qty + B.qty)", "Multiple pattern variables in LAST"),
+        ("FIRST(A.qty + qty)", "Multiple pattern variables in FIRST"),
+        ("FIRST(RAND() > 2)", "Null parameters in FIRST"),
+        ("FIRST(MATCH_ROWTIME())", "Null parameters in FIRST"),
+        ("SUM(FIRST(A.qty))", "does not support FIRST and LAST in an aggregate, as in SUM"),
+    ],
+)
+def test_navigation_that_is_about_no_single_row_is_refused(orders, measure, message):
+    sql = f"""SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts MEASURES {measure} AS i
+              PATTERN (A+ B) DEFINE A AS A.price > 0) AS m"""
+    with pytest.raises(ValidationException, match=message):
+        environment_with(orders, "streaming").sql_query(sql)
+
+
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
@@ -333,6 +375,16 @@ def test_patterns_that_flink_refuses(orders, pattern, message):
               PATTERN ({pattern}) DEFINE A AS A.price > 0) AS m"""
     with pytest.raises(TableException, match=message):
         environment_with(orders, "streaming").sql_query(sql)
+
+
+@pytest.mark.parametrize(("measure", "condition"), [("doubled(A.qty)", "A.qty"), ("A.qty", "FIRST(doubled(A.qty))")])
+def test_python_functions_in_a_match_are_refused_as_by_flink(orders, measure, condition):
+    t_env = environment_with(orders, "streaming")
+    t_env.create_temporary_system_function("doubled", udf(lambda n: 2 * n, result_type="BIGINT"))
+    sql = f"""SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts MEASURES {measure} AS i
+              PATTERN (A+ B) DEFINE A AS {condition} > 0) AS m"""
+    with pytest.raises(TableException, match="Python Function can not be used in MATCH_RECOGNIZE for now"):
+        t_env.sql_query(sql)
 
 
 def test_a_match_waits_while_an_earlier_one_may_still_come(orders):

@@ -195,3 +195,33 @@ def test_the_check_of_a_program_finds_what_its_execution_refuses(tmp_path: Path)
     expected = {text: refusal(lambda text=text: t_env.execute_sql(text)) for text in REFUSED}
     found = {lines[one.line - 1]: f"{one.name}: {one.advice}" for one in report.of_kind(Kind.FAILS)}
     assert found == {f"t_env.execute_sql({text!r})": error for text, error in expected.items()}
+
+
+def test_a_function_that_cannot_be_sent_to_other_processes_is_refused_by_explain_and_check(tmp_path: Path) -> None:
+    program = """
+import threading
+from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.udf import udf
+
+lock = threading.Lock()
+t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+def locked(n):
+    with lock:
+        return n
+
+t_env.create_temporary_system_function("locked", udf(locked, result_type="INT"))
+query = "SELECT locked(n) FROM (VALUES (1), (2)) AS t (n)"
+"""
+    names: dict[str, object] = {}
+    exec(program, names)
+    t_env, query = names["t_env"], names["query"]
+    assert isinstance(t_env, TableEnvironment)
+    with planned_only():
+        refusals = [refusal(lambda: t_env.explain_sql(query)), refusal(lambda: t_env.execute_sql(query))]
+    assert [str(text).partition(" (")[0] for text in refusals] == 2 * ["UnpicklableError: variable 'lock' of locked()"]
+    path = tmp_path / "locked.py"
+    path.write_text(f"{program}\nt_env.execute_sql(query).print()\n")
+    report = check_program(path)
+    try_program(path, (), 60, report)
+    assert ["variable 'lock' of locked()" in one.advice for one in report.findings if one.kind is Kind.FAILS] == [True]

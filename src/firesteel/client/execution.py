@@ -29,7 +29,7 @@ from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.missing_returns import warn_of_missing_returns
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.dispatcher.job_submission import submittable
+from firesteel.runtime.dispatcher.job_submission import checked, submittable
 from firesteel.runtime.logs import leave_log_to_the_program
 
 _logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def check(stream_graph: StreamGraph, configuration: Configuration) -> None:
     Raises:
         FiresteelError: the job can't be submitted.
     """
-    submittable(stream_graph, configuration.to_dict())
+    checked(stream_graph, configuration.to_dict())
 
 
 def _embedded(job_graph: JobGraph, staged: StagedData, serves_rest: bool) -> EmbeddedJobClient:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
@@ -361,6 +361,11 @@ class Committer:
 
     It runs in the JobManager's process and must be picklable: open connections in `commit`.
 
+    Attributes:
+        commits_data: Whether committables are made of plain values (numbers, texts, lists, dictionaries, ...) and
+            classes of firesteel alone. Then nothing else is read from checkpoints, and no pickle. False reads what the
+            program's own classes need.
+
     Example:
         >>> class PublishFiles(Committer):
         ...     def commit(self, requests):
@@ -370,6 +375,8 @@ class Committer:
         ...             if staged.exists():
         ...                 staged.rename(staged.with_suffix(".csv"))
     """
+
+    commits_data: ClassVar[bool] = False
 
     def configure(self, configuration: Mapping[str, str]) -> None:
         """Set the configuration of the job; called once, before any other method.

@@ -37,7 +37,7 @@ from firesteel.migration.findings import Kind
 from firesteel.migration.no_network import NoNetworkError, leave_network
 from firesteel.migration.rest_of_program import has_rest
 from firesteel.pyflink1.tables.names import add_table_names
-from firesteel.runtime.dispatcher.job_submission import submittable
+from firesteel.runtime.dispatcher.job_submission import checked
 from firesteel.table.statement_set import StatementSet
 from firesteel.table.table import Table
 from firesteel.table.table_config import TableConfig
@@ -108,7 +108,7 @@ class _Trial:
 
     def check(self, stream_graph: StreamGraph, configuration: Configuration) -> None:
         """Raise the error with which a submission would be rejected."""
-        submittable(stream_graph, configuration.to_dict())
+        checked(stream_graph, configuration.to_dict())
 
     def execute(self, stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
         """Plan the job, for which the program waits."""
@@ -120,7 +120,7 @@ class _Trial:
         return EndedJob(partial(self._await, self._plan(stream_graph, configuration)))
 
     def _plan(self, stream_graph: StreamGraph, configuration: Configuration) -> JobGraph:
-        job_graph = submittable(stream_graph, configuration.to_dict())
+        job_graph = checked(stream_graph, configuration.to_dict())
         place = place_of_call(sys._getframe(), self._directory)
         operators = len(stream_graph.nodes)
         self._is_planned = True

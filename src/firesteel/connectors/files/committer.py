@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from firesteel.common.files.durability import sync_directory
 from firesteel.connectors.files.pending_files import PENDING, Began
@@ -86,6 +86,8 @@ class LeftoverParts:
 
 class FileCommitter(Committer):
     """Commits part files, each of which appears atomically under its final name (Flink: `FileCommitter`)."""
+
+    commits_data: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._configuration: Mapping[str, str] = {}

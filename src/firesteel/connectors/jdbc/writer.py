@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.values.coercion import coercer
@@ -86,6 +86,8 @@ class JdbcCommitter(Committer):
         batch_size: Number of rows passed to the driver at once.
         max_retries: Maximum number of retries of a transaction after a transient error.
     """
+
+    commits_data: ClassVar[bool] = True
 
     database: Database
     sql: str

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from firesteel.connectors.kafka.client import KafkaAdmin, KafkaError
 from firesteel.connectors.kafka.source_settings import KafkaTopicPartition
@@ -29,6 +30,8 @@ class KafkaOffsetsCommitter(Committer):
     Attributes:
         properties: Properties of the Java client.
     """
+
+    commits_data: ClassVar[bool] = True
 
     properties: Mapping[str, str] = field(repr=False)
 
@@ -62,6 +65,8 @@ class KafkaCommitter(Committer):
     Attributes:
         properties: Properties of the Java client.
     """
+
+    commits_data: ClassVar[bool] = True
 
     properties: Mapping[str, str] = field(repr=False)
     _ids: set[str] = field(default_factory=set, repr=False, compare=False)

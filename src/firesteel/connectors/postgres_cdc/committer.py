@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import ClassVar
 
 from firesteel.connectors.cdc.splits import is_log
 from firesteel.connectors.postgres_cdc.pgoutput import PostgresCdcError
@@ -36,6 +37,8 @@ class SlotCommitter(Committer):
     Attributes:
         settings: The settings of the source.
     """
+
+    commits_data: ClassVar[bool] = True
 
     settings: CdcSettings
 

@@ -6,6 +6,7 @@ import io
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.common.files.file_systems import Files, join
@@ -112,6 +113,8 @@ class SparkCommitter(Committer):
     Args:
         target: The target.
     """
+
+    commits_data: ClassVar[bool] = True
 
     def __init__(self, target: SparkTarget) -> None:
         self._target = target

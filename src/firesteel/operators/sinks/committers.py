@@ -18,10 +18,6 @@ from firesteel.operators.sources.described_source import is_of_source, source_co
 
 __all__ = ["Committers", "SinkNotFoundError"]
 
-_WITH_PLAIN_COMMITTABLES = tuple(f"firesteel.connectors.{name}." for name in ("files", "jdbc", "kafka"))
-"""Modules of committers whose committables consist of the classes in the table of `task.state_types`. Others are those
-of users, and of Iceberg, whose committables contain objects of pyiceberg."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -73,7 +69,7 @@ class Committers:
     @property
     def have_own_types(self) -> bool:
         """Whether a committer of the job has committables of classes that firesteel does not know."""
-        return any(_has_own_types(self.committer(sink_id)) for sink_id in self._make)
+        return not all(self.committer(sink_id).commits_data for sink_id in self._make)
 
     def close(self) -> None:
         """Close the committers that were used."""
@@ -89,10 +85,6 @@ class Committers:
         text = "%d commits of sink %r are discarded: the job no longer has this sink"
         logger.warning(text, len(committable.requests), committable.sink_name)
         return True
-
-
-def _has_own_types(committer: Committer) -> bool:
-    return not type(committer).__module__.startswith(_WITH_PLAIN_COMMITTABLES)
 
 
 def _known_as(sink_id: str) -> str:

@@ -146,7 +146,8 @@ class _Types(NamedTuple):
 
 
 def _types_of(descriptor: StateDescriptor) -> _Types:
-    kind = _KINDS[type(descriptor)]
+    # A program may have derived its own class.
+    kind = next(kind for each, kind in _KINDS.items() if isinstance(descriptor, each))
     if isinstance(descriptor, MapStateDescriptor):
         return _Types(kind, descriptor.key_type_info, descriptor.value_type_info)
     if isinstance(descriptor, ListStateDescriptor):

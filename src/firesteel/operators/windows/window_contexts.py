@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from firesteel.functions.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
 from firesteel.functions.triggers import Trigger
 from firesteel.functions.user_functions import (
     KeyedStateStore,
@@ -18,14 +25,6 @@ from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from firesteel.operators.state.state_store import StateStore
 from firesteel.operators.state.timers import InternalTimerService
-
-_GETTERS: dict[str, str] = {
-    "ValueStateDescriptor": "get_state",
-    "ListStateDescriptor": "get_list_state",
-    "MapStateDescriptor": "get_map_state",
-    "ReducingStateDescriptor": "get_reducing_state",
-    "AggregatingStateDescriptor": "get_aggregating_state",
-}
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):
@@ -85,8 +84,23 @@ class WindowTriggerContext(Trigger.OnMergeContext):
         self._timers.delete_event_time_timer(time)
 
     def get_partitioned_state(self, state_descriptor: object) -> Any:
-        """Return the state of the current key and window."""
-        return getattr(self._store, _GETTERS[type(state_descriptor).__name__])(state_descriptor)
+        """Return the state of the current key and window.
+
+        Raises:
+            TypeError: it is no descriptor of a state.
+        """
+        match state_descriptor:
+            case ValueStateDescriptor():
+                return self._store.get_state(state_descriptor)
+            case ListStateDescriptor():
+                return self._store.get_list_state(state_descriptor)
+            case MapStateDescriptor():
+                return self._store.get_map_state(state_descriptor)
+            case ReducingStateDescriptor():
+                return self._store.get_reducing_state(state_descriptor)
+            case AggregatingStateDescriptor():
+                return self._store.get_aggregating_state(state_descriptor)
+        raise TypeError(f"get_partitioned_state takes the descriptor of a state, not {state_descriptor!r}")
 
     def merge_partitioned_state(self, state_descriptor: object) -> None:
         """Merge the state of the merged windows into the current window's."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_options
+from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 
-__all__ = ["JobSubmissionError", "check_job_graph", "submittable"]
+__all__ = ["JobSubmissionError", "check_job_graph", "checked", "submittable"]
 
 
 class JobSubmissionError(FiresteelError):
@@ -31,6 +32,23 @@ def submittable(stream_graph: StreamGraph, options: Mapping[str, str]) -> JobGra
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
     check_job_graph(job_graph, {})
+    return job_graph
+
+
+def checked(stream_graph: StreamGraph, options: Mapping[str, str]) -> JobGraph:
+    """Return the graph of a program that is not going to be submitted, after all that a submission would find.
+
+    Args:
+        stream_graph: The program.
+        options: Options of the environment, which the job inherits.
+
+    Raises:
+        InvalidProgramError: the program can't become a job.
+        JobSubmissionError: every cluster would reject the job.
+        UnpicklableError: a function of the job can't be sent to other processes.
+    """
+    job_graph = submittable(stream_graph, options)
+    pickling.dumps(job_graph)
     return job_graph
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.kernels.match_pattern import Pattern, steps_of
-from firesteel.columns.rex import Call, InputRef, Literal, Rex
+from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall, constant
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_time
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.planner.rel.rex_tools import row_type
+from firesteel.table.planner.rel.rex_tools import row_type, transform, walk
 from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
@@ -59,14 +59,16 @@ class MatchResolver(ExpressionResolver):
             raise TableException("Flink does not support physical offsets within partition.")
         if name in _NAVIGATION:
             _check_offset(name, call.operands[1:])
-            operands = tuple(self.resolve(operand) for operand in call.operands)
-            return Call(name, operands, operands[0].type.nullable())
+            operand, *offset = (self.resolve(operand) for operand in call.operands)
+            return _of_one_row(name, operand, tuple(offset))
         aggregate = find_aggregate(name)
         if aggregate is not None:
             first = call.operands[0] if call.operands else None
             operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
             star = first.qualifier if isinstance(first, Star) else ()
             check_arguments(name, operands, None)
+            if _found(operands, lambda part: part.function in _NAVIGATION):
+                raise ValidationException(f"firesteel does not support FIRST and LAST in an aggregate, as in {name}")
             try:
                 kind = aggregate.resolve([o.type for o in operands], False)
             except FunctionError as error:
@@ -80,6 +82,30 @@ def _check_offset(name: str, offsets: Sequence[Unresolved]) -> None:
     for offset in offsets:
         if not (isinstance(offset, Lit) and isinstance(offset.value, int) and offset.value >= 0):
             raise ValidationException(f"SQL validation failed. {name} goes a constant number of rows, not {offset!r}")
+
+
+def _of_one_row(name: str, rex: Rex, offset: tuple[Rex, ...]) -> Rex:
+    """Return an expression over columns of one row. Calcite: `SqlValidatorImpl.NavigationExpander`."""
+    if isinstance(rex, Literal):
+        return rex
+    if _found([rex], lambda part: part.function in _NAVIGATION):
+        raise ValidationException(f"SQL validation failed. Cannot nest PREV/NEXT under LAST/FIRST, as in {name}")
+    if _found([rex], lambda part: part.function.startswith("AGGREGATE ")):
+        raise ValidationException(f"SQL validation failed. Cannot use aggregation in navigation, as in {name}")
+    variables = {constant(part.operands[0]) for part in _found([rex], lambda part: part.function == "MATCH_REF")}
+    if len(variables) != 1:
+        problem = "Multiple pattern variables" if variables else "Null parameters"
+        raise ValidationException(f"SQL validation failed. {problem} in {name}, which is about a row of one variable")
+
+    def navigated(part: Rex) -> Rex | None:
+        is_reference = isinstance(part, Call) and part.function == "MATCH_REF"
+        return Call(name, (part, *offset), part.type) if is_reference else None
+
+    return transform(rex, navigated)
+
+
+def _found(rexes: Iterable[Rex], is_sought: Callable[[Call], bool]) -> list[Call]:
+    return [part for rex in rexes for part in walk(rex) if isinstance(part, Call) and is_sought(part)]
 
 
 _CONTAINERS = ("concat", "or", "permute")
@@ -131,6 +157,9 @@ def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: Res
     for item in query.measures:
         rex = resolver.resolve(item.expression)
         measures.append(rel.Measure(item.names[0], rex, rex.type))
+    rexes = [rex for _, rex in define] + [measure.expression for measure in measures]
+    if any(isinstance(part, UserCall) for rex in rexes for part in walk(rex)):
+        raise TableException("Python Function can not be used in MATCH_RECOGNIZE for now.")
     names = [node.row_type.names[i] for i in partition] + [m.name for m in measures]
     types = [node.row_type.fields[i].data_type for i in partition] + [m.type for m in measures]
     return rel.Match(
