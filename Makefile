@@ -15,7 +15,7 @@ BENCHMARKS := workloads nexmark nexmark_sql latency tables
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs pictures kafka-faults cdc-faults host-faults zookeeper chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
+.PHONY: help demo demo-kafka check test test-without-spark test-with-spark simulation changelog release docs test-pages pictures kafka-faults cdc-faults host-faults zookeeper jdk chromium databases namespaces prometheus recovery soak lock newest newest-environment newest-tests flink-tools scenarios lint types bench bench-limits bench-pyflink recordings tpcds wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -53,6 +53,9 @@ debian = $(2) || { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && exp
 zookeeper:  ## install Debian's ZooKeeper for the tests of high availability, where apt-get and root are at hand
 	@$(call debian,zookeeper,test -e /usr/share/java/zookeeper.jar)
 
+jdk:  ## install Debian's JDK, which runs Flink's own tools, where apt-get and root are at hand
+	@$(call debian,default-jdk-headless,command -v javac > /dev/null)
+
 chromium:  ## install Debian's Chromium for the tests of the plan page, where apt-get and root are at hand
 	@$(call debian,chromium,command -v chromium > /dev/null)
 
@@ -70,7 +73,7 @@ prometheus:  ## install Debian's Prometheus for the tests of metrics, where apt-
 
 check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, no servers
 	@echo "Style ..."
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m tests.typing.unchecked
 	@echo "Types (in the background) and fast tests, in two processes ..."
 	@$(BIN)/mypy > .mypy-check.log 2>&1 & types=$$!; \
 		$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not spark and not slow"; tests=$$?; \
@@ -133,7 +136,7 @@ newest-environment: $(STAMP)
 newest-tests:
 	@$(NEWEST_VENV)/bin/python -m tests.newest $(LOCK)
 
-flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
+flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium jdk  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
 	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py tests/cli/test_flink_sql_client.py
 
 scenarios: $(STAMP)  ## write the generated parts of documents anew: scenarios and their tests, what is not compatible, code of examples
@@ -148,6 +151,12 @@ lint: $(STAMP)  ## check style, format, and how much is left without types
 
 types: $(STAMP)  ## check types
 	@$(BIN)/mypy
+
+PAGE_TESTS = tests/docs tests/columns/test_function_docs.py tests/columns/test_python_rows.py \
+	tests/deploy/test_prometheus.py tests/table/test_option_tables.py tests/test_compatibility.py tests/test_scenarios.py
+
+test-pages: $(STAMP)  ## run the tests that read the documentation: all that a change of pages alone can break
+	@$(BIN)/python -m pytest -q -m "not spark and not slow" $(PAGE_TESTS)
 
 docs: $(STAMP)  ## build the documentation into site/, with every link and anchor checked
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -176,7 +185,7 @@ bench-limits: $(STAMP)  ## run the benchmarks that compare with PySpark, and fai
 bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
 	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/bench_$$name.py --pyflink-python $(PYFLINK) || exit 1; done
 
-recordings: $(STAMP) $(PYFLINK_STAMP)  ## record what real Flink gives for new or changed queries, and compare with all
+recordings: $(STAMP) $(PYFLINK_STAMP) jdk  ## record what real Flink gives for new or changed queries, and compare with all
 	@$(PYFLINK) tests/flink_recordings/large/record.py
 	@$(PYFLINK) tests/flink_recordings/streams/record.py
 	@$(PYFLINK) -m tests.flink_recordings.coders.record

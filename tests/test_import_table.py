@@ -151,7 +151,9 @@ def test_packages_do_not_import_heavy_libraries(package: str) -> None:
 def _is_module(node: ast.AST) -> TypeGuard[ast.Constant]:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or " " in node.value:
         return False
-    return node.value.startswith("firesteel.") and Path(f"{SOURCE.parent / node.value.replace('.', '/')}.py").exists()
+    # Also the module of an entry point, `module:name`, and a package.
+    place = SOURCE.parent / node.value.partition(":")[0].replace(".", "/")
+    return node.value.startswith("firesteel.") and (place.with_suffix(".py").exists() or place.is_dir())
 
 
 def _may_load(path: Path) -> set[str]:

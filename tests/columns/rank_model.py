@@ -5,20 +5,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import zip_longest
 
+import pyarrow as pa
+
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.kernels.rank import RankStrategy, rank_output
+from firesteel.columns.kernels.rank import RankStrategy
 from firesteel.columns.kernels.row_order import row_key
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
+    RowOutput,
     is_retraction,
     keys_of,
     kinds_list,
     rows_of,
 )
+from firesteel.columns.values import arrow_type
 
 
 class RankModel(Kernel):
@@ -31,7 +35,8 @@ class RankModel(Kernel):
     def open(self, context):
         super().open(context)
         self._table = expiring_table(context, "rows")
-        self._output = rank_output(self._plan, context)
+        types = [arrow_type(kind) for kind in self._plan.types]
+        self._output = RowOutput([*types, pa.int64()] if self._plan.outputs_rank else types, context.emit)
 
     def process(self, index, batch):
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)

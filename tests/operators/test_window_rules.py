@@ -294,9 +294,7 @@ def test_a_trigger_names_what_is_no_descriptor() -> None:
 
     with (
         windows(TEN, Show(), trigger=Wrong()) as h,
-        pytest.raises(
-            UserFunctionError, match="takes the descriptor of a state, not 'count'"
-        ),
+        pytest.raises(UserFunctionError, match="takes the descriptor of a state, not 'count'"),
     ):
         h.process("a", 0)
 

@@ -16,9 +16,7 @@ from firesteel.common.trust.message_proof import content_digest, form_digest
 from firesteel.rest.proofs import check_content
 from firesteel.rest.rest_errors import RestError
 
-_MAX_UPLOAD_BYTES = 512 << 20
 _MAX_JSON_BYTES = 1 << 20
-_UPLOADS_AT_ONCE = 4
 _CHUNK_TIMEOUT_S = 30.0
 _RETRY_AFTER_S = 1
 

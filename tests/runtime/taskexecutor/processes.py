@@ -71,12 +71,11 @@ async def task_manager(
         **CLUSTER,
         "jobmanager.rpc.address": host,
         "jobmanager.rpc.port": port,
-        "taskmanager.task-runner": "tests.runtime.simulated:SimulatedTaskRunner",
         "taskmanager.numberOfTaskSlots": "2",
         **{name.replace("_", "-"): value for name, value in options.items()},
     }
     settings = [text for key, value in configuration.items() for text in ("-D", f"{key}={value}")]
-    module = "firesteel.runtime.taskexecutor.task_manager_runner"
+    module = "tests.runtime.taskexecutor.task_manager_main"
     environment = {key: value for key, value in os.environ.items() if key != "FIRESTEEL_RPC_SECRET"}
     environment |= {} if secret is None else {"FIRESTEEL_RPC_SECRET": secret}
     return await asyncio.create_subprocess_exec(

@@ -71,12 +71,7 @@ async def test_a_terminated_task_manager_unregisters(
     ("secret", "options", "code", "text"),
     [
         (None, {}, 2, "processes need a common secret of at least 16 bytes"),
-        (
-            SECRET,
-            {"taskmanager.task-runner": "nowhere:Nothing"},
-            2,
-            "'nowhere:Nothing' is not of the form module:factory",
-        ),
+        (SECRET, {"taskmanager.numberOfTaskSlots": "many"}, 2, "taskmanager.numberOfTaskSlots"),
         ("another secret, as long", {"taskmanager.registration.timeout": "300 ms"}, 1, "could not register"),
     ],
 )

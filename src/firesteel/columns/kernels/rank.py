@@ -18,7 +18,7 @@ from firesteel.columns.kernels.ranked_rows import RankedRows
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.top_rows import TopRows
 from firesteel.columns.kernels.window_rank import WindowRank
-from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, RowOutput, are_retractions, batch_of
+from firesteel.columns.rows import UPDATE_AFTER, UPDATE_BEFORE, are_retractions, batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock
@@ -139,11 +139,3 @@ def _steps(kinds: Array, own: Array, partitions: Array | None) -> tuple[Array, A
     come = np.where(goes, np.where(is_second[1:], np.append(own[1:], -1), -1), own)
     chosen = ~is_second[:-1] & ((gone >= 0) | (come >= 0))
     return gone[chosen], come[chosen]
-
-
-def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
-    """Create the output of a Top-N."""
-    import pyarrow as pa
-
-    types = [arrow_type(kind) for kind in plan.types]
-    return RowOutput([*types, pa.int64()] if plan.outputs_rank else types, context.emit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, duration, integer_from, memory, number, string
+from firesteel.common.options.kinds import boolean, duration, integer_from, memory, number
 from firesteel.common.options.option import Option
 
 TASK_SLOTS = Option(
@@ -93,12 +93,6 @@ JOBMANAGER_HEAP = Option(
     None,
     "Heap of the Spark driver (`spark.driver.memory`)",
     shown="Spark's",
-)
-TASKMANAGER_TASK_RUNNER = Option(
-    "taskmanager.task-runner",
-    string,
-    "firesteel.spark.slot_processes:SlotProcesses",
-    "`module:factory` that runs the tasks",
 )
 SLOT_MEMORY = Option(
     "taskmanager.slot.memory-limit",

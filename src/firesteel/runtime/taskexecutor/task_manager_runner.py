@@ -1,7 +1,6 @@
 """A TaskExecutor as a process of its own.
 
-Next to a Spark executor `spark.task_manager_process` runs it. As a module of its own it serves tests of the control
-plane between processes, which move no records: a cluster declines TaskExecutors that it has not started.
+Next to a Spark executor `spark.task_manager_process` runs it.
 
 It is configured by Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
 `taskmanager.host`, `taskmanager.log.path`, `high-availability.*` or, without high availability,
@@ -11,35 +10,24 @@ never on the command line.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import importlib
-import logging
-import signal
 import socket
-import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from firesteel.common.options.ha_options import HA_TYPE
-from firesteel.common.options.option import InvalidOptionError
-from firesteel.common.options.option_check import check_options
 from firesteel.common.options.rpc_options import JOBMANAGER_RPC_ADDRESS, JOBMANAGER_RPC_PORT, TASKMANAGER_RESOURCE_ID
-from firesteel.common.options.slot_options import TASK_SLOTS, TASKMANAGER_TASK_RUNNER
-from firesteel.errors import FiresteelError
+from firesteel.common.options.slot_options import TASK_SLOTS
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
-from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.process_usage import usage_of_this_process
 from firesteel.runtime.rpc import RpcService, Secret, TcpRpcService
 from firesteel.runtime.taskexecutor.log_files import LogFiles
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 
-__all__ = ["TaskManagerRunner", "main"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["TaskManagerRunner"]
 
 
 class TaskManagerRunner:
@@ -110,54 +98,3 @@ def _who_leads(
     host = JOBMANAGER_RPC_ADDRESS.required(configuration)
     port = JOBMANAGER_RPC_PORT.of(configuration)
     return StandaloneClientHaServices(rpc, f"tcp://{host}:{port}")
-
-
-def _task_runner(name: str) -> TaskRunnerFactory:
-    """Return the factory named by `module:factory`.
-
-    Raises:
-        InvalidOptionError: the factory does not exist.
-    """
-    module, _, factory = name.partition(":")
-    try:
-        found: TaskRunnerFactory = getattr(importlib.import_module(module), factory)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidOptionError(
-            f"option {TASKMANAGER_TASK_RUNNER.key!r}: {name!r} is not of the form module:factory: {error}"
-        ) from error
-    return found
-
-
-def _configuration(arguments: Sequence[str]) -> dict[str, str]:
-    parser = argparse.ArgumentParser(prog="task_manager_runner", description="Run a TaskExecutor of a cluster.")
-    parser.add_argument("-D", action="append", default=[], metavar="key=value", help="an option; may be given often")
-    pairs = [option.partition("=") for option in parser.parse_args(arguments).D]
-    return {key: value for key, _, value in pairs}
-
-
-async def _run(configuration: Mapping[str, str]) -> int:
-    check_options(configuration)
-    runner = TaskManagerRunner(configuration, _task_runner(TASKMANAGER_TASK_RUNNER.of(configuration)))
-    for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, runner.end)
-    await runner.start()
-    error = await runner.ended
-    await runner.stop()
-    if error is not None:
-        logger.error("fatal error in the TaskExecutor: %s", error)
-    return 0 if error is None else 1
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run until stopped by SIGTERM; return the exit code."""
-    configuration = _configuration(arguments)
-    try:
-        configure_logging(configuration, "WARNING")
-        return asyncio.run(_run(configuration))
-    except FiresteelError as error:
-        print(error, file=sys.stderr)
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
