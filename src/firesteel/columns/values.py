@@ -19,6 +19,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import map_types
 from firesteel.common.time import Instant
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.errors import TypeMismatchError, ValueOverflowError
 
 Converter = Callable[[Any], Any]
@@ -134,7 +135,7 @@ def _encoder(data_type: t.DataType) -> Converter | None:
         element = _optional(_encoder(data_type.element_type))
         return None if element is None else lambda value: [element(item) for item in value]
     if isinstance(data_type, (t.MapType, t.MultisetType)):
-        key, item = (_optional(_encoder(child)) or _same for child in map_types(data_type))
+        key, item = (_optional(_encoder(child)) or unchanged for child in map_types(data_type))
         return lambda value: [(key(k), item(v)) for k, v in (value.items() if isinstance(value, dict) else value)]
     return row_encoder(data_type) if isinstance(data_type, t.RowType) else None
 
@@ -142,7 +143,7 @@ def _encoder(data_type: t.DataType) -> Converter | None:
 def row_encoder(data_type: t.RowType) -> Converter:
     """Return the conversion of a row, such as a `Row`, tuple or dict, to a dict of values that Arrow accepts."""
     names = data_type.field_names()
-    fields = [_optional(_encoder(field)) or _same for field in data_type.field_types()]
+    fields = [_optional(_encoder(field)) or unchanged for field in data_type.field_types()]
 
     def encode(value: object) -> dict[str, Any]:
         if isinstance(value, dict):
@@ -163,10 +164,6 @@ def _utc(value: datetime.datetime | Instant) -> datetime.datetime:
         epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
         return epoch + datetime.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
     return value.astimezone(datetime.UTC)
-
-
-def _same(value: object) -> Any:
-    return value
 
 
 def _optional(convert: Converter | None) -> Converter | None:
@@ -208,14 +205,14 @@ def _decoder(data_type: t.DataType, collected: bool, zone: datetime.tzinfo | Non
         element = _optional(_decoder(data_type.element_type, collected, zone))
         return None if element is None else lambda value: [element(item) for item in value]
     if isinstance(data_type, (t.MapType, t.MultisetType)):
-        key, item = (_optional(_decoder(child, collected, zone)) or _same for child in map_types(data_type))
+        key, item = (_optional(_decoder(child, collected, zone)) or unchanged for child in map_types(data_type))
         return lambda value: {key(k): item(v) for k, v in value}
     return _row_decoder(data_type, collected, zone) if isinstance(data_type, t.RowType) else None
 
 
 def _row_decoder(data_type: t.RowType, collected: bool, zone: datetime.tzinfo | None) -> Converter:
     names = data_type.field_names()
-    fields = [_optional(_decoder(field, collected, zone)) or _same for field in data_type.field_types()]
+    fields = [_optional(_decoder(field, collected, zone)) or unchanged for field in data_type.field_types()]
 
     def decode(value: dict[str, Any]) -> Row:
         row = Row(*[field(item) for field, item in zip(fields, value.values(), strict=True)])

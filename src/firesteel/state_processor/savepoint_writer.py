@@ -14,6 +14,7 @@ from firesteel.common.files.file_systems import Files
 from firesteel.common.files.remote_path import AnyPath, RemotePath, size_of
 from firesteel.common.keys.canonical_keys import key_keeper
 from firesteel.common.keys.key_groups import key_group_assigner, operator_index
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.coercion import coercer
 from firesteel.errors import FiresteelError
 from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
@@ -270,14 +271,10 @@ def _stored_form(descriptor: Any) -> Callable[[Any, Any], dict[Any, Any]]:
     """Return the function that converts a key and its value to entries of a state table."""
     if isinstance(descriptor, MapStateDescriptor):
         keep = key_keeper(descriptor.key_type_info)
-        convert = coercer(descriptor.value_type_info) or _same
+        convert = coercer(descriptor.value_type_info) or unchanged
         return lambda key, value: {(key, keep(map_key)): convert(item) for map_key, item in value.items()}
     if isinstance(descriptor, ListStateDescriptor):
-        convert = coercer(descriptor.elem_type_info) or _same
+        convert = coercer(descriptor.elem_type_info) or unchanged
         return lambda key, value: {key: list(map(convert, value))}
-    convert = coercer(descriptor.type_info) or _same
+    convert = coercer(descriptor.type_info) or unchanged
     return lambda key, value: {key: convert(value)}
-
-
-def _same(value: object) -> Any:
-    return value

@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from firesteel.common.encoding.kinds import EPOCH, Kind, Value, Values
+from firesteel.common.unchanged import unchanged
 
 if TYPE_CHECKING:
     from firesteel.common.encoding.column_writer import ColumnWriter, Write
@@ -53,7 +54,7 @@ def _wrote_repeated(writer: ColumnWriter, values: Values, size: int) -> bool:
     # A sample first: all of them would have to be hashed.
     is_likely = size > _LONG * len(values) and len(set(values[:_SAMPLE])) < min(len(values), _SAMPLE)
     if is_likely and 2 * len(set(values)) <= len(values):
-        writer.distinct(values, _same)
+        writer.distinct(values, unchanged)
         return True
     return False
 
@@ -196,10 +197,6 @@ def _write_dicts(writer: ColumnWriter, kind: Kind, values: Sequence[dict[Value, 
 
 def _microseconds(values: Iterable[datetime.timedelta]) -> list[int]:
     return [(value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds for value in values]
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def _of_kind(write: Callable[[ColumnWriter, Kind, Values], None], kind: Kind) -> Write:

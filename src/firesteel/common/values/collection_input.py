@@ -25,6 +25,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.coercion import coercer
 from firesteel.common.values.java_text import to_java_string
 from firesteel.common.values.scalar_coercion import Coercer
@@ -52,8 +53,8 @@ def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     if isinstance(type_info, BasicTypeInfo):
         if type_info.basic_type in _NARROWED:
             return _narrowing(WHOLE_BITS[type_info.basic_type])
-        return _text if type_info.basic_type is BasicType.STRING else _same
-    return next((build(type_info) for kind, build in _BUILDERS if isinstance(type_info, kind)), _same)
+        return _text if type_info.basic_type is BasicType.STRING else unchanged
+    return next((build(type_info) for kind, build in _BUILDERS if isinstance(type_info, kind)), unchanged)
 
 
 _NARROWED = (BasicType.BYTE, BasicType.SHORT, BasicType.INT)
@@ -69,10 +70,6 @@ def _narrowing(bits: int) -> Callable[[object], object]:
         return value
 
     return narrow
-
-
-def _same(value: object) -> Any:
-    return value
 
 
 def _text(value: object) -> Any:

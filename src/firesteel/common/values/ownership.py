@@ -24,6 +24,7 @@ from typing import Any
 
 from firesteel.common.time import Instant
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 
 IMMUTABLE: set[type[Any]] = {
     int,
@@ -163,10 +164,6 @@ def _is_flat(values: Iterable[Any]) -> bool:
     return IMMUTABLE.issuperset(map(type, values))
 
 
-def _same(value: object) -> Any:
-    return value
-
-
 def _copy_row(row: Row) -> Row:
     copied = Row(*row._values)
     copied._fields, copied._row_kind = row._fields, row._row_kind
@@ -174,8 +171,8 @@ def _copy_row(row: Row) -> Row:
 
 
 _FLAT_COPIES: dict[type[Any], Callable[[Any], Any]] = {
-    tuple: _same,
-    frozenset: _same,
+    tuple: unchanged,
+    frozenset: unchanged,
     list: list.copy,
     set: set.copy,
     bytearray: bytearray,

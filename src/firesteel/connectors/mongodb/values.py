@@ -14,6 +14,7 @@ from firesteel.columns.cells import Cell
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import double_text
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.decimals import fitted
 from firesteel.connectors.table_connector import Column
 
@@ -199,7 +200,7 @@ def _writer(kind: t.DataType) -> Convert:
         return _int64
     if isinstance(kind, t.DecimalType):
         return _decimal128
-    return _same
+    return unchanged
 
 
 def _int64(value: int) -> object:
@@ -214,7 +215,3 @@ def _decimal128(value: Decimal) -> object:
     if len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
         raise ValueError(f"MongoDB has decimals of up to {_MOST_DIGITS} digits, found {value}")
     return Decimal128(value)
-
-
-def _same(value: object) -> object:
-    return value

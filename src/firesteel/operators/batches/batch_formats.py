@@ -13,6 +13,7 @@ from firesteel.columns.type_information import data_type_of
 from firesteel.columns.values import to_arrow, to_python
 from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.functions.batch_functions import BatchFormat
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ColumnFormat:
         self._inputs = _columns(input_type)
         is_row = _is_row(input_type)
         self._getters: list[Callable[[object], object]] = [
-            cast("Callable[[object], object]", itemgetter(place)) if is_row else _same
+            cast("Callable[[object], object]", itemgetter(place)) if is_row else unchanged
             for place in range(len(self._inputs))
         ]
         self._outputs = _columns(output_type)
@@ -88,10 +89,6 @@ def _columns(kind: TypeInformation[object]) -> list[tuple[str, DataType]]:
 
 def _is_row(kind: TypeInformation[object]) -> bool:
     return isinstance(kind, RowTypeInfo | TupleTypeInfo)
-
-
-def _same(element: object) -> object:
-    return element
 
 
 def _maker(kind: TypeInformation[object]) -> Callable[[tuple[object, ...]], object]:

@@ -7,6 +7,7 @@ from functools import cmp_to_key
 from typing import NoReturn
 
 from firesteel.common.checks import with_class
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.ownership import own
 from firesteel.functions.cep.conditions import functions_in
 from firesteel.functions.cep.pattern_compiler import compile_pattern
@@ -74,7 +75,7 @@ class CepRunner(KeyedOperator):
         self._context = _Context()
         self._handler = self._function if isinstance(self._function, TimedOutPartialMatchHandler) else None
         self._late_dropped = TaskMetricGroup(self.task.metrics, (self.name,)).counter("numLateRecordsDropped")
-        owned = _same if self.task.reuses_objects else own
+        owned = unchanged if self.task.reuses_objects else own
         self._nfa = Nfa(self._automaton, self._pattern.skip_strategy, self._handler is not None, owned, now_ms)
         for function in self._functions():
             open_function(function, _RuntimeContext(self.name, self.task))
@@ -177,7 +178,3 @@ class CepRunner(KeyedOperator):
                     f"outputs only; found {with_class(result)}"
                 )
             yield result
-
-
-def _same(value: object) -> object:
-    return value

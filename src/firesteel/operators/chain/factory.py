@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from firesteel.common.keys.canonical_keys import key_keeper
+from firesteel.common.unchanged import unchanged
 from firesteel.errors import TranslationError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Sink
@@ -93,10 +94,6 @@ def _two_inputs(methods: tuple[str, str], adapt: Callable[[Any], Any]) -> Rule:
         return CoProcessRunner(name, task, output, d.function, (first, second))
 
     return rule
-
-
-def _same(function: object) -> Any:
-    return function
 
 
 def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
@@ -199,7 +196,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     ),
     descriptors.CoMapOperator: _two_inputs(("map1", "map2"), _one_or_none),
     descriptors.CoFlatMapOperator: _two_inputs(("flat_map1", "flat_map2"), _any),
-    descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
+    descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), unchanged),
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
     descriptors.CepOperator: _cep,
@@ -209,7 +206,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
     descriptors.SinkFunctionOperator: _sink_function,
     descriptors.SinkWriterOperator: lambda d, name, task, out: SinkWriterRunner(name, task, out, d.sink, d.input_type),
-    descriptors.CompactionOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _same),
+    descriptors.CompactionOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, unchanged),
     descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out),
     descriptors.CollectSinkOperator: lambda d, name, task, out: CollectRunner(name, task, out, d.collect_id, d.keyed),
 }

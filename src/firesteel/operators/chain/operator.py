@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.options.pipeline_options import OBJECT_REUSE
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.bounded_results import OutputReserveError
 from firesteel.common.values.coercion import batch_coercer, coercer, fits
 from firesteel.common.values.ownership import are_immutable, own
@@ -73,7 +74,7 @@ class Output:
         """
         coerce = coercer(declared)
         if coerce is None and self.reuses_objects:
-            return "True", _same
+            return "True", unchanged
         return fits(declared, name), coerce or own
 
     def connect(self, receiver: Receiver, output_tag: str | None) -> None:
@@ -142,10 +143,6 @@ class Output:
         """Emit the end of input to all receivers."""
         for receiver in self.receivers:
             receiver.end()
-
-
-def _same(value: object) -> Any:
-    return value
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from firesteel.common.closing import close_all
+from firesteel.common.unchanged import unchanged
 from firesteel.errors import FiresteelError
 from firesteel.functions import operator_descriptors as descriptors
 from firesteel.functions.connector_base import Committer, Sink
@@ -95,15 +96,11 @@ def _known_as(sink_id: str) -> str:
 def _of_source(vertex: JobVertex, configuration: Mapping[str, str]) -> dict[str, Callable[[], Committer]]:
     """Return a factory of the committer for each part of a source that has one."""
     return {
-        source_committer_id(operator_id, index): partial(_given, committer)
+        source_committer_id(operator_id, index): partial(unchanged, committer)
         for operator_id, _, descriptor in described_operators(vertex)[:1]
         for index, part in enumerate(source_of(descriptor).in_sequence())
         if (committer := part.create_position_committer(configuration)) is not None
     }
-
-
-def _given(committer: Committer) -> Committer:
-    return committer
 
 
 def _sink_of(descriptor: object) -> Iterator[Sink[object]]:

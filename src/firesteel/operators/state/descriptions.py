@@ -21,6 +21,7 @@ from firesteel.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.coercion import coercer
 from firesteel.functions.state import (
     AggregatingStateDescriptor,
@@ -232,7 +233,7 @@ def check_layout(operator: str, restored: object, asked: tuple[str, ...], is_nar
 def _conversion(old: object, new: object, declared: TypeInformation[object] | None) -> Convert | None:
     """Return how to convert values of one type to another, or None if that is not possible."""
     if old == new:
-        return _same
+        return unchanged
     if isinstance(declared, EvolvingType):
         return _evolution(old, new, declared)
     if isinstance(declared, ExternalTypeInfo):
@@ -257,7 +258,7 @@ def _evolution(old: object, new: object, declared: EvolvingType) -> Convert | No
         case (str(kind), (), (str(schema),)) if kind == declared.schema_text()[0]:
             return declared.conversion_from(schema)
     # Earlier releases did not note schemas.
-    return _same if old == PICKLED else None
+    return unchanged if old == PICKLED else None
 
 
 def _tuple_conversion(old: Stored, new: Stored, declared: TupleTypeInfo) -> Convert | None:
@@ -270,10 +271,6 @@ def _tuple_conversion(old: Stored, new: Stored, declared: TupleTypeInfo) -> Conv
     return lambda value: value and tuple(convert(part) for convert, part in zip(fields, value, strict=True))
 
 
-def _same(value: Stored) -> Stored:
-    return value
-
-
 def _row_conversion(old: Stored, new: Stored, declared: RowTypeInfo) -> Convert | None:
     """Return how to convert a row: fields keep their values by name, new ones are NULL."""
     places = {name: place for place, name in enumerate(old[2])}
@@ -284,7 +281,7 @@ def _row_conversion(old: Stored, new: Stored, declared: RowTypeInfo) -> Convert 
             if convert is None:
                 return None
             converts[name] = convert
-    build = coercer(declared) or _same
+    build = coercer(declared) or unchanged
 
     def converted(row: Row | None) -> Stored:
         if row is None:

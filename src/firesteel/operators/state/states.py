@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.common.keys.canonical_keys import key_keeper, key_of
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.coercion import coercer, is_immutable_type
 from firesteel.common.values.ownership import IMMUTABLE, own, own_all
 from firesteel.functions.state import (
@@ -35,13 +36,9 @@ def _coerce(type_info: TypeInformation[object] | None) -> Coerce:
     return coercer(type_info) or own
 
 
-def _same(value: object) -> Stored:
-    return value
-
-
 def _show(type_info: TypeInformation[Stored] | None) -> Coerce:
     """Return a function that maps stored values to values for user code, copied if they are mutable."""
-    return _same if is_immutable_type(type_info) else own
+    return unchanged if is_immutable_type(type_info) else own
 
 
 def table_name(descriptor: StateDescriptor, namespaced: bool, limited: bool) -> str:
@@ -143,7 +140,7 @@ class KeyedListState(_TableState, ListState[Stored]):
     def __init__(self, backend: KeyedStateBackend, descriptor: ListStateDescriptor[Stored], namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
         self._coerce = _coerce(descriptor.elem_type_info)
-        self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
+        self._show_all = unchanged if is_immutable_type(descriptor.elem_type_info) else own_all
 
     def get(self) -> Sequence[Stored]:
         """Return the elements, an empty list if there are none; those of a long list on disk are read as one goes."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.ownership import own
 from firesteel.functions.operator_descriptors import WindowOperator
 from firesteel.functions.user_functions import ProcessAllWindowFunction, ProcessWindowFunction
@@ -24,10 +23,6 @@ CONTENTS_TABLE = f"{NAMESPACED}window-contents"
 _CLEARS_NOTHING = (None, ProcessWindowFunction.clear, ProcessAllWindowFunction.clear)
 
 
-def _same(value: object) -> Any:
-    return value
-
-
 class WindowOperatorBase(KeyedOperator):
     """The base of operators that run one window operation over `(key, value)` elements."""
 
@@ -35,8 +30,8 @@ class WindowOperatorBase(KeyedOperator):
         super().__init__(name, task, output, descriptor.key_type)
         self._assigner = descriptor.assigner
         # User code gets copies of mutable elements, as windows keep the originals.
-        self._for_assigner = _same if is_ours(descriptor.assigner) else own
-        self._for_trigger = _same if is_ours(descriptor.trigger) else own
+        self._for_assigner = unchanged if is_ours(descriptor.assigner) else own
+        self._for_trigger = unchanged if is_ours(descriptor.trigger) else own
         self._is_event_time = bool(descriptor.assigner.is_event_time())
         self._late_tag = descriptor.late_data_tag
         self._functions = [f for f in (descriptor.aggregation, descriptor.window_function) if f is not None]

@@ -27,6 +27,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.java_text import java_formatter, to_java_string
 from firesteel.common.values.whole_numbers import WHOLE_BITS
 from firesteel.connectors.formats.json.codec import Elements, Entries, Fields, Part, Scalar, quoted
@@ -101,10 +102,6 @@ def _without_zone(text: str) -> str:
 # --- values of unknown types -----------------------------------------------------------------------------------------
 
 
-def _same(value: object) -> Any:
-    return value
-
-
 def _any_text(value: object) -> str:
     return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
 
@@ -132,7 +129,7 @@ def _float_writer(type_info: TypeInformation[Any]) -> Callable[[Any], str]:
 
 
 _instant_text = java_formatter(Types.INSTANT())
-_ANY = Scalar(_same, _any_text)
+_ANY = Scalar(unchanged, _any_text)
 _TEXT = Scalar(read_text, quoted)
 _DATE = Scalar(_of_text(iso_date), lambda value: quoted(value.isoformat()))
 _TIME = Scalar(_of_text(_time), lambda value: quoted(clock_text(value) + "Z"))

@@ -9,6 +9,7 @@ from firesteel.columns import column_types as t
 from firesteel.columns.cells import Cell
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.unchanged import unchanged
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FieldDescriptor
@@ -85,7 +86,7 @@ def _read_one(field: FieldDescriptor, kind: t.DataType, reads_defaults: bool) ->
     if field.cpp_type in (_UINT32, _UINT64):
         bits = 32 if isinstance(kind, t.IntType) else 64
         return lambda number: number - (1 << bits) if number >> bits - 1 else number
-    return _same
+    return unchanged
 
 
 def writer_of(field: FieldDescriptor, kind: t.DataType, null_text: str) -> FieldWriter:
@@ -157,7 +158,7 @@ def _write_one(field: FieldDescriptor, kind: t.DataType) -> Convert:
     if field.cpp_type in (_UINT32, _UINT64):
         bits = 32 if field.cpp_type == _UINT32 else 64
         return lambda number: number + (1 << bits) if number < 0 else number
-    return _same
+    return unchanged
 
 
 def _unknown(name: str, names: list[str]) -> int:
@@ -184,7 +185,3 @@ def _check(fits: bool, field: FieldDescriptor, kind: t.DataType) -> None:
         raise ValidationException(
             f"The {about} '{field.name}' of the message {field.containing_type.name} does not fit {type_text(kind)}"
         )
-
-
-def _same(value: Cell) -> Cell:
-    return value
