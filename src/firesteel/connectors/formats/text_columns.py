@@ -31,6 +31,12 @@ _INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column of a table as one array."""
+    array = column.combine_chunks()
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
 def parsed(texts: pa.Array, kind: t.DataType, style: Style) -> pa.Array | None:
     """Return the values of texts; None if a text has a form that is rare, or none.
 

@@ -15,13 +15,14 @@ import pyarrow.csv
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
-from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.columns.values import arrow_type
 from firesteel.connectors.formats.csv.codec import CsvCodec, Write
 from firesteel.connectors.formats.csv.column_parts import column_part, is_bare
 from firesteel.connectors.formats.csv.column_texts import quoted_texts
 from firesteel.connectors.formats.csv.dialect import CsvDialect
+from firesteel.connectors.formats.row_format import batch_of_rows
 from firesteel.connectors.formats.table_format import Columns, Format
-from firesteel.connectors.formats.text_columns import is_parsed, parsed, texts_of
+from firesteel.connectors.formats.text_columns import is_parsed, one_array, parsed, texts_of
 from firesteel.connectors.formats.text_values import Style
 from firesteel.connectors.table_options import Options
 
@@ -112,7 +113,7 @@ class CsvFormat(Format):
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        arrays = [_one(table.column(name)) for name in names]
+        arrays = [one_array(table.column(name)) for name in names]
         pairs = zip(arrays, self.columns.types, strict=True)
         values = [parsed(array, kind, Style.CSV) if is_parsed(kind) else array for array, kind in pairs]
         return None if any(array is None for array in values) else ColumnBatch(tuple(values), table.num_rows)
@@ -143,10 +144,7 @@ class CsvFormat(Format):
                 yield fields
 
     def _batch(self, records: Iterator[list[str]]) -> ColumnBatch:
-        rows = list(self._rows(records))
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns.types)
-        pairs = zip(columns, self.columns.types, strict=True)
-        return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
+        return batch_of_rows(list(self._rows(records)), self.columns)
 
     def _rows(self, records: Iterator[list[str]]) -> Iterator[list[Any]]:
         values, ignores = self.codec.values, self._dialect.ignore_parse_errors
@@ -237,8 +235,3 @@ def _has_open_ends(data: bytes, delimiter: str, quote: str) -> bool:
     is_within = is_open ^ is_odd
     is_fine = np.where(is_within, ends | is_open, begins & (ends | is_open))
     return bool(is_open[-1]) or not is_fine.all()
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array

@@ -14,13 +14,14 @@ import pyarrow.json
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
-from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.columns.values import arrow_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.json.codec import JsonCodec, JsonRules, Part, object_of, parse, quoted
 from firesteel.connectors.formats.json.column_parts import column_part
 from firesteel.connectors.formats.json.scalars import Number
+from firesteel.connectors.formats.row_format import batch_of_rows
 from firesteel.connectors.formats.table_format import Columns, Format
-from firesteel.connectors.formats.text_columns import parsed, texts_of
+from firesteel.connectors.formats.text_columns import one_array, parsed, texts_of
 from firesteel.connectors.formats.text_values import Style
 from firesteel.connectors.table_options import Options
 
@@ -114,7 +115,7 @@ class JsonFormat(Format):
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        columns = [_one(table.column(name)) for name in self.columns.names]
+        columns = [one_array(table.column(name)) for name in self.columns.names]
         arrays = [self._parsed(array, kind) for array, kind in zip(columns, self.columns.types, strict=True)]
         return None if any(array is None for array in arrays) else ColumnBatch(tuple(arrays), table.num_rows)
 
@@ -137,10 +138,7 @@ class JsonFormat(Format):
         return pa.StructArray.from_arrays(children, fields=list(arrow_type(kind)), mask=array.is_null())
 
     def _decode_records(self, records: list[bytes]) -> ColumnBatch:
-        rows = list(self._rows(records))
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns.types)
-        pairs = zip(columns, self.columns.types, strict=True)
-        return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
+        return batch_of_rows(list(self._rows(records)), self.columns)
 
     def _rows(self, records: list[bytes]) -> Iterator[tuple[Any, ...]]:
         read = self.codec.reader(self.part)
@@ -268,11 +266,6 @@ def _rounded(numbers: pa.Array, kind: t.DecimalType) -> pa.Array | None:
         return pc.round(numbers, kind.scale, "half_towards_infinity").cast(arrow_type(kind))
     except pa.ArrowInvalid:
         return None
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
