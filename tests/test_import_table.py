@@ -137,6 +137,24 @@ def test_packages_import_only_what_the_design_allows(package: str) -> None:
     assert wrong == []
 
 
+PASSES = ("parse", "resolve", "traits", "rules", "translate")
+"""The rooms of the planner: each reads those before it, and all read the nodes (`rel`)."""
+
+
+@pytest.mark.parametrize("room", ["rel", *PASSES])
+def test_passes_of_the_planner_import_earlier_ones_only(room: str) -> None:
+    earlier = {room, "rel", "nesting", *(PASSES[: PASSES.index(room)] if room in PASSES else ())}
+    paths = sorted((SOURCE / "table" / "planner" / room).rglob("*.py"))
+    named = [(path, module.split(".")) for path in paths for module in _imports(path)]
+    assert paths
+    wrong = [
+        f"{path.name} imports {'.'.join(parts)}"
+        for path, parts in named
+        if parts[:3] == ["firesteel", "table", "planner"] and len(parts) > 3 and parts[3] not in earlier
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("package", sorted(FORBIDDEN_LIBRARIES))
 def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     wrong = [

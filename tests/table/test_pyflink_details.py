@@ -32,7 +32,7 @@ from firesteel.table.catalog import CatalogBaseTable, CatalogPartition, CatalogP
 from firesteel.table.descriptors import Schema as LegacySchema
 from firesteel.table.expressions import call, call_sql, col, object_of
 from firesteel.table.functions.inference import infer_type
-from firesteel.table.planner.rules.constants import folded
+from firesteel.table.planner.rel.constants import folded
 from firesteel.table.udf import udaf, udf, udtf
 from firesteel.testing import run_local
 from tests.table.environments import environment

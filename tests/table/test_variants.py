@@ -7,7 +7,7 @@ import pytest
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.table.planner.rules.constants import ONE_ROW, folded
+from firesteel.table.planner.rel.constants import ONE_ROW, folded
 from tests.table.environments import environment
 
 VALUES = {

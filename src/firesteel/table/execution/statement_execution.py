@@ -22,9 +22,9 @@ from firesteel.table.execution.show_execution import ShowExecutor
 from firesteel.table.execution.sink_abilities import check_abilities
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.metadata_columns import with_written_metadata
-from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.unresolved import where
 from firesteel.table.table_result import TableResult, ok, texts
 from firesteel.table.types import DataTypes, RowType
 

@@ -24,6 +24,16 @@ class Position:
     column: int
 
 
+def where(position: Position | None, text: str = "") -> str:
+    """Return how Flink names a place in a statement, empty where it is not known."""
+    if position is None:
+        return ""
+    if len(text) > 1:
+        end = position.column + len(text) - 1
+        return f"From line {position.line}, column {position.column} to line {position.line}, column {end}: "
+    return f"At line {position.line}, column {position.column}: "
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """A column, a field of a column, or a qualified column: `("o", "address", "city")`."""

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.parse.parse_patterns import PatternParser
-from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax.queries import Join, Lateral, Named, Query, TableFunctionCall, TableRef, WindowTable
-from firesteel.table.syntax.unresolved import Apply, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Unresolved, where
 
 _WINDOW_FUNCTIONS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),

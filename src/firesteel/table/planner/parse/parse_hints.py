@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.table.planner.parse.parse_expressions import ExpressionParser
-from firesteel.table.planner.resolve.hint_checks import check_hint
+from firesteel.table.syntax.hint_checks import check_hint
 from firesteel.table.syntax.queries import Hint
 
 

@@ -6,9 +6,8 @@ from typing import NoReturn
 
 from firesteel.common.table_errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.parse_alter import AlterParser
-from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax import statements as s
-from firesteel.table.syntax.unresolved import Unresolved
+from firesteel.table.syntax.unresolved import Unresolved, where
 
 
 class ModelParser(AlterParser):

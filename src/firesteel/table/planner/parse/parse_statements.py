@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from firesteel.table.planner.parse.parse_create import CreateParser
-from firesteel.table.planner.resolve.select_hints import table_options
 from firesteel.table.syntax import statements as s
+from firesteel.table.syntax.hint_checks import table_options
 from firesteel.table.syntax.unresolved import Unresolved
 
 

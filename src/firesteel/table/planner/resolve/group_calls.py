@@ -16,14 +16,14 @@ from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.rex import Literal, Rex, UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.constants import folded
 from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import illegal_null, where
+from firesteel.table.planner.resolve.scope import illegal_null
 from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
-from firesteel.table.planner.rules.constants import folded
-from firesteel.table.syntax.unresolved import Apply, Position, Star, constant
+from firesteel.table.syntax.unresolved import Apply, Position, Star, constant, where
 
 
 @dataclass(frozen=True, slots=True)

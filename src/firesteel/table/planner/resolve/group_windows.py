@@ -10,8 +10,7 @@ from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
 from firesteel.table.planner.rel.time_attributes import interval_millis
-from firesteel.table.planner.resolve.scope import where
-from firesteel.table.syntax.unresolved import Apply, Unresolved, constant
+from firesteel.table.syntax.unresolved import Apply, Unresolved, constant, where
 
 
 def group_window_of(call: Apply, time: Rex, is_streaming: bool) -> rel.Window:

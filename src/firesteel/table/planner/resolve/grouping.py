@@ -27,7 +27,7 @@ from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.group_windows import group_window_of
 from firesteel.table.planner.resolve.over_calls import OverCalls
 from firesteel.table.planner.resolve.resolve_expressions import WINDOW_STARTS, ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, typed, where
+from firesteel.table.planner.resolve.scope import Scope, typed
 from firesteel.table.planner.resolve.subqueries import subqueries_of
 from firesteel.table.planner.resolve.unresolved_tools import (
     group_window,
@@ -37,7 +37,7 @@ from firesteel.table.planner.resolve.unresolved_tools import (
     user_function,
 )
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Unresolved
+from firesteel.table.syntax.unresolved import Alias, Apply, Lit, OverCall, Ref, Unresolved, where
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver

@@ -43,7 +43,7 @@ from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.resolve.scope import Scope, illegal_null, where
+from firesteel.table.planner.resolve.scope import Scope, illegal_null
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import (
     Alias,
@@ -58,6 +58,7 @@ from firesteel.table.syntax.unresolved import (
     Unresolved,
     constant,
     named_type,
+    where,
 )
 
 if TYPE_CHECKING:

@@ -12,11 +12,13 @@ from firesteel.table.planner.rel.projections import one_row, renamed
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.resolve.resolve_joins import JoinResolver
 from firesteel.table.planner.resolve.scans import scan
-from firesteel.table.planner.resolve.scope import Scope, Side, where
-from firesteel.table.planner.resolve.select_hints import SelectHints, table_options
+from firesteel.table.planner.resolve.scope import Scope, Side
+from firesteel.table.planner.resolve.select_hints import SelectHints
 from firesteel.table.planner.resolve.table_functions import TableFunctions
 from firesteel.table.syntax import queries as q
+from firesteel.table.syntax.hint_checks import table_options
 from firesteel.table.syntax.queries import Query
+from firesteel.table.syntax.unresolved import where
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver

@@ -32,11 +32,11 @@ from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolv
 from firesteel.table.planner.resolve.resolve_from import FromResolver
 from firesteel.table.planner.resolve.resolve_match import resolve_match
 from firesteel.table.planner.resolve.resolve_select import SelectResolver
-from firesteel.table.planner.resolve.scope import Scope, typed, where
+from firesteel.table.planner.resolve.scope import Scope, typed
 from firesteel.table.planner.resolve.select_hints import HintNames, SelectHints
 from firesteel.table.syntax import queries as q
 from firesteel.table.syntax.queries import Query
-from firesteel.table.syntax.unresolved import Lit, Unresolved
+from firesteel.table.syntax.unresolved import Lit, Unresolved, where
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager

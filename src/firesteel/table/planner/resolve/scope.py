@@ -11,7 +11,7 @@ from firesteel.columns.rex import Call, InputRef, Literal, OuterRef, Rex
 from firesteel.common.meant import hint_at, meant
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel.rel import Rel
-from firesteel.table.syntax.unresolved import Position, Ref
+from firesteel.table.syntax.unresolved import Ref, where
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +131,6 @@ class Scope:
 
 Side = tuple[Rel, Scope]
 """An item of FROM: its node, and its columns."""
-
-
-def where(position: Position | None, text: str = "") -> str:
-    """Return how Flink names a place in a statement, empty where it is not known."""
-    if position is None:
-        return ""
-    if len(text) > 1:
-        end = position.column + len(text) - 1
-        return f"From line {position.line}, column {position.column} to line {position.line}, column {end}: "
-    return f"At line {position.line}, column {position.column}: "
 
 
 def illegal_null(place: str) -> ValidationException:

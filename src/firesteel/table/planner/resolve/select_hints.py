@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from firesteel.common.table_errors import ValidationException
-from firesteel.table.planner.resolve.hint_checks import LOOKUP, OPTIONS, STATE_TTL
-from firesteel.table.planner.resolve.scope import where
+from firesteel.table.syntax.hint_checks import LOOKUP, OPTIONS, STATE_TTL
 from firesteel.table.syntax.queries import Hint, Named, TableRef
+from firesteel.table.syntax.unresolved import where
 
 
 class HintNames:
@@ -99,11 +99,6 @@ def input_name(item: object) -> str | None:
     if isinstance(item, Named):
         return item.name
     return item.path[-1] if isinstance(item, TableRef) else None
-
-
-def table_options(hints: tuple[Hint, ...]) -> dict[str, str]:
-    """Return the options of a table's hint OPTIONS; the first one counts, as in Flink."""
-    return next((dict(hint.pairs) for hint in hints if hint.name.upper() == OPTIONS), {})
 
 
 def _names(hint: Hint) -> tuple[str, ...]:

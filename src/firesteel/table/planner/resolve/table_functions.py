@@ -15,10 +15,10 @@ from firesteel.table.planner.rel.projections import renamed
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import result_row_type, row_type, unique_names
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, Side, where
+from firesteel.table.planner.resolve.scope import Scope, ScopeColumn, Side
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Unresolved, where
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager

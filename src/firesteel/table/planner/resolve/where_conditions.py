@@ -11,9 +11,9 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
-from firesteel.table.planner.resolve.scope import Scope, where
+from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.planner.resolve.subqueries import subqueries_of
-from firesteel.table.syntax.unresolved import Apply, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Unresolved, where
 
 if TYPE_CHECKING:
     from firesteel.table.planner.resolve.resolve_queries import QueryResolver

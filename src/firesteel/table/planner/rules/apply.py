@@ -13,6 +13,7 @@ from firesteel.columns.evaluate import CompiledRex
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.rex import InputRef, Literal, OuterRef, Rex, UserCall
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.constants import ONE_ROW
 from firesteel.table.planner.rel.joins import make_join
 from firesteel.table.planner.rel.outer_refs import is_correlated, is_repeatable_plan, outer_values
 from firesteel.table.planner.rel.projections import extended
@@ -30,7 +31,6 @@ from firesteel.table.planner.rel.rex_tools import (
     unique_names,
     walk,
 )
-from firesteel.table.planner.rules.constants import ONE_ROW
 from firesteel.table.planner.rules.domain import Domain, cannot_unnest
 from firesteel.table.planner.rules.domain_rules import UNNESTED, per_value
 from firesteel.table.planner.rules.empty import WITHOUT_ROWS

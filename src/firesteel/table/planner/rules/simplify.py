@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from firesteel.columns.rex import Literal, Rex
 from firesteel.table.planner.rel import rel
+from firesteel.table.planner.rel.constants import folded
 from firesteel.table.planner.rel.equi_joins import rejoined
 from firesteel.table.planner.rel.projections import filtered
 from firesteel.table.planner.rel.rex_tools import conjunction, conjuncts, disjunction, disjuncts, is_deterministic
-from firesteel.table.planner.rules.constants import folded
 from firesteel.table.planner.rules.lossless_casts import FALSE
 from firesteel.table.planner.rules.null_rejection import without_null_tests
 from firesteel.table.planner.rules.null_safe import equations

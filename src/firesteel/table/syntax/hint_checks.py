@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.time import Duration
-from firesteel.table.planner.resolve.scope import where
 from firesteel.table.syntax.queries import Hint
+from firesteel.table.syntax.unresolved import where
 
 OPTIONS = "OPTIONS"
 STATE_TTL = "STATE_TTL"
@@ -17,6 +17,11 @@ TABLE_LISTS = ("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI
 """Hints whose options are names of inputs of joins. They choose algorithms, so they do not change results."""
 
 _RETRY = ("retry-predicate", "retry-strategy", "fixed-delay", "max-attempts")
+
+
+def table_options(hints: tuple[Hint, ...]) -> dict[str, str]:
+    """Return the options of a table's hint OPTIONS; the first one counts, as in Flink."""
+    return next((dict(hint.pairs) for hint in hints if hint.name.upper() == OPTIONS), {})
 
 
 def check_hint(hint: Hint) -> None:
