@@ -71,6 +71,7 @@ def internal_certificates(directory: Path) -> dict[str, str]:
     return dict(line.split(": ") for line in printed.splitlines() if line.startswith("security.ssl.internal."))  # type: ignore[arg-type]
 
 
+@pytest.mark.timeout(600)  # It takes three to five minutes where another test with Spark runs beside it.
 def test_executors_come_go_and_are_lost(
     tmp_path: Path, spark: StandaloneSpark, jobmanagers: Callable[..., JobManager]
 ) -> None:

@@ -55,3 +55,9 @@ def test_a_boolean_may_be_given_as_text():
 def test_an_integer_has_no_underscores():
     with pytest.raises(ValueError, match="k: '1_0' is not an integer"):
         Configuration().set_string("k", "1_0").get_integer("k", 3)
+
+
+def test_the_text_of_a_configuration_masks_secrets():
+    configuration = Configuration.from_dict({"db.password": "geheim", "a": "1", "url": "jdbc://sa:geheim@db/x"})
+    assert str(configuration) == "{db.password=******, a=1, url=jdbc://sa:******@db/x}"
+    assert configuration.get_string("db.password", "") == "geheim"

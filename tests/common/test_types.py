@@ -153,3 +153,12 @@ def test_watermark_strategy_is_immutable_data():
     assert strategy.generator_kind == "bounded_out_of_orderness"
     assert strategy.max_out_of_orderness == Duration.of_seconds(2)
     assert strategy.timestamp_assigner.extract_timestamp(7, -1) == 7
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError])
+def test_a_field_that_a_row_does_not_have_is_an_error_of_pyflink_and_of_python(error):
+    row = Row(a=1)
+    with pytest.raises(error, match="'z' is not a field"):
+        row["z"]
+    with pytest.raises(error, match="'z' is not a field"):
+        row["z"] = 1

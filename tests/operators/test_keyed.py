@@ -287,7 +287,7 @@ def test_timers_of_the_clock_fire_when_it_is_time() -> None:
         h.process_batch([("a", CLOCK, 100), ("b", CLOCK, 50)])
         assert h.operator.next_processing_time() == 50
         h.advance_processing_time(99)
-        assert h.elements == [(("b", 50, "clock"), None)]
+        assert h.elements == [(("b", 50, "clock"), 50)]
 
 
 def test_restored_timers_fire() -> None:

@@ -159,8 +159,8 @@ def test_inputs_share_state_and_timers_of_their_key_in_both_domains() -> None:
         assert h.elements == [
             (("a", 11), 5),
             (("b", TimeDomain.EVENT_TIME.name, 15, [2]), 15),
-            (("a", TimeDomain.PROCESSING_TIME.name, 1000, []), None),
-            (("b", TimeDomain.PROCESSING_TIME.name, 1000, [2]), None),
+            (("a", TimeDomain.PROCESSING_TIME.name, 1000, []), 1000),
+            (("b", TimeDomain.PROCESSING_TIME.name, 1000, [2]), 1000),
         ]
         assert h.side_output(SIDE) == ["15", "1000", "1000"]
 

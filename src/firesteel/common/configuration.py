@@ -9,6 +9,7 @@ from firesteel.common.java_objects import WithoutJava
 from firesteel.common.options import kinds
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.option import Option
+from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.time import Duration
 
 T = TypeVar("T")
@@ -281,7 +282,8 @@ class Configuration(WithoutJava):
         return hash(frozenset(self.to_dict().items()))
 
     def __str__(self) -> str:
-        return f"{{{', '.join(f'{key}={value}' for key, value in self.to_dict().items())}}}"
+        """Return all keys and values, with secrets masked."""
+        return f"{{{', '.join(f'{key}={masked_value(key, value)}' for key, value in self.to_dict().items())}}}"
 
     def _text(self, key: str) -> str | None:
         return _as_text(self._values[key]) if key in self._values else None

@@ -9,6 +9,10 @@ from typing import Any
 __all__ = ["Row", "RowKind"]
 
 
+class UnknownFieldError(KeyError, ValueError):
+    """A row has no field of that name: a `ValueError` in PyFlink, and what a lookup by a missing key raises."""
+
+
 class RowKind(Enum):
     """The kind of change that a row represents (Flink: `types.RowKind`); `str()` returns `+I`, `-U`, `+U` or `-D`."""
 
@@ -143,7 +147,7 @@ class Row:
             return self._values[item]
         index = self._index_of(item)
         if index is None:
-            raise KeyError(f"{item!r} is not a field; fields: {self._fields}")
+            raise UnknownFieldError(f"{item!r} is not a field; fields: {self._fields}")
         return self._values[index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -152,7 +156,7 @@ class Row:
             return
         index = self._index_of(key)
         if index is None:
-            raise KeyError(f"{key!r} is not a field; fields: {self._fields}")
+            raise UnknownFieldError(f"{key!r} is not a field; fields: {self._fields}")
         self._values[index] = value
 
     def __getattr__(self, item: str) -> Any:

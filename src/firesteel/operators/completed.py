@@ -51,4 +51,5 @@ class _Completed:
         try:
             return getattr(self._made, name)
         except AttributeError:
-            return inspect.getattr_static(self._kind, name).__get__(self)
+            member = inspect.getattr_static(self._kind, name)
+            return member.__get__(self) if hasattr(member, "__get__") else member

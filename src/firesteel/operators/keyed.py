@@ -243,13 +243,13 @@ class KeyedProcessRunner(KeyedFunctionOperator):
                 collect(results, timestamp)
 
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
-        """Call the function's `on_timer`; in event time its results have the timer's timestamp, else none."""
+        """Call the function's `on_timer`; its results have the timer's timestamp, as in PyFlink, in either time."""
         if self._on_timer is not None:
             context = self._context
             context.current_key = key
             context.current_timestamp = timestamp
             context.current_domain = _DOMAINS[domain]
-            self.collector.collect(self._on_timer(timestamp, context), timestamp if domain == EVENT_TIME else None)
+            self.collector.collect(self._on_timer(timestamp, context), timestamp)
 
 
 class ReduceRunner(KeyedFunctionOperator):

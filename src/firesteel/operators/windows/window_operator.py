@@ -69,19 +69,20 @@ class WindowRunner(WindowOperatorBase):
             late, shared = True, len(windows) > 1
             for window in windows:
                 if not self._is_late(window):
-                    self._add(key, own(value) if shared else value, event_time, window)
+                    self._add(key, own(value) if shared else value, timestamp, window)
                     late = False
             # An element may also be in no window at all, as an assigner may return none; Flink drops and counts only
             # those that are behind the watermark themselves.
             if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
                 self._drop(value, timestamp)
 
-    def _add(self, key: object, value: object, event_time: int, window: object) -> None:
+    def _add(self, key: object, value: object, timestamp: int | None, window: object) -> None:
         """Add an element to a window and call its trigger."""
         self._enter(key, window)
         self._contents.add(self._table, self._contents_entry(key, window), value)
+        event_time = MIN_TIMESTAMP if timestamp is None else timestamp
         result = self._trigger.on_element(self._for_trigger(value), event_time, window, self._trigger_context)
-        self._act_on(result, key, window)
+        self._act_on(result, key, window, timestamp)
         self._register(self._cleanup_time(window))
 
     def _enter(self, key: object, window: object) -> Any:
@@ -102,18 +103,19 @@ class WindowRunner(WindowOperatorBase):
         known = self._sessions.data.get(key) or {}
         return known if isinstance(known, dict) else {window: window for window in known}
 
-    def _act_on(self, result: TriggerResult, key: object, window: object) -> None:
+    def _act_on(self, result: TriggerResult, key: object, window: object, timestamp: int | None) -> None:
+        """Do what a trigger wants; results have the timestamp of the element or timer that it was asked about."""
         entry = self._contents_entry(key, window)
         if result.is_fire() and entry in self._table.data:
             stored = self._table.data[entry]
-            self._emit(key, window, stored if result.is_purge() else self._contents.copied(stored))
+            self._emit(key, window, stored if result.is_purge() else self._contents.copied(stored), timestamp)
         if result.is_purge():
             self._table.remove(entry)
 
-    def _emit(self, key: object, window: Any, stored: object) -> None:
+    def _emit(self, key: object, window: Any, stored: object, timestamp: int | None) -> None:
         elements = self._contents.read(stored)
         results = self._evaluate(key_of(key), window, elements, self._function_context)
-        self.collector.collect(results, window.max_timestamp())
+        self.collector.collect(results, timestamp)
 
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the trigger, and remove the window at its cleanup time."""
@@ -123,7 +125,7 @@ class WindowRunner(WindowOperatorBase):
             return
         self._enter(key, window)
         fire = self._trigger.on_event_time if domain == EVENT_TIME else self._trigger.on_processing_time
-        self._act_on(fire(timestamp, window, self._trigger_context), key, window)
+        self._act_on(fire(timestamp, window, self._trigger_context), key, window, timestamp)
         if (domain == EVENT_TIME) == self._is_event_time and timestamp == self._cleanup_time(window):
             self._clear(key, window)
 
