@@ -162,3 +162,10 @@ def test_a_field_that_a_row_does_not_have_is_an_error_of_pyflink_and_of_python(e
         row["z"]
     with pytest.raises(error, match="'z' is not a field"):
         row["z"] = 1
+
+
+def test_durations_are_whole_nanoseconds():
+    assert str(Duration.of_nanos(1.5)) == str(Duration.of_nanos(1))
+    assert Duration.of_days(1.5) == Duration.of_hours(36)
+    with pytest.raises(TypeError, match="a duration takes a Real; found str '1'"):
+        Duration.of_nanos("1")

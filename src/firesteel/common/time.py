@@ -47,7 +47,7 @@ class Duration:
     __slots__ = ("_nanos",)
 
     def __init__(self, nanos: int) -> None:
-        self._nanos = nanos
+        self._nanos = int(nanos)  # A part of a day may be given, too.
 
     @staticmethod
     def of_days(days: int) -> Duration:
@@ -92,7 +92,7 @@ class Duration:
         Args:
             nanos: Any whole number, also a negative one.
         """
-        return Duration(nanos)
+        return Duration(_number(nanos))
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
