@@ -46,12 +46,8 @@ def page_tests() -> list[Path]:
 
 def reads_pages(module: Path) -> bool:
     """Return whether a constant of a module is a path of the documentation; docstrings only mention one."""
-    constants = {node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)}
-    return any(
-        re.fullmatch(r"docs(/\S*)?|(CHANGELOG|CONTRIBUTING|SECURITY)\.md", text)
-        for text in constants
-        if isinstance(text, str)
-    )
+    constants = [node.value for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Constant)]
+    return any(PAGE.fullmatch(text) for text in constants if isinstance(text, str))
 
 
 def test_a_change_of_pages_alone_runs_each_test_that_reads_pages() -> None:

@@ -41,6 +41,22 @@ _SMALL_S = 0.25
 Ranges = dict[Reader, list[SplitRange]]
 
 
+class _Limit:
+    """A limit of what the elements of a batch take together; how much one takes is estimated from batches before."""
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._each = 0.0
+
+    def saw(self, each: float) -> None:
+        """Note what an element of the last batch took; a large value is forgotten slowly, as it may come again."""
+        self._each = max(each, self._each / _FORGETTING)
+
+    def of(self, elements: int) -> int:
+        """Return how many of some elements a batch may have, at least one: that may take more and has to be read."""
+        return min(elements, max(1, int(self._most / self._each))) if self._each else elements
+
+
 class _Source:
     """One source vertex: its splits, and the number of units that a batch may read of them."""
 
@@ -58,7 +74,7 @@ class _Source:
         timeout = None if strategy is None or not has_watermarks else strategy.idle_timeout
         self._idle = None if timeout is None else IdleSplits(timeout.to_millis(), vertex.parallelism)
         self._given: dict[Reader, int] = {}
-        self._unit_bytes = 0.0
+        self._bytes = _Limit(_MAX_BYTES)
 
     def restore(self, state: Any) -> None:
         """Restore the state of the splits; the readers are restored with theirs."""
@@ -93,9 +109,7 @@ class _Source:
     def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> int:
         """Add the next ranges of each subtask, about `elements` each; return the largest number that one reads."""
         units = self.splits.hints.units_per_element
-        if self._unit_bytes:
-            # At least one, since an element may be larger than the limit and has to be read all the same.
-            elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
+        elements = self._bytes.of(elements)
         self._given = {}
         for subtask in range(self.parallelism):
             reader = (self.vertex_id, subtask)
@@ -120,8 +134,7 @@ class _Source:
             if (units := given.get((report.vertex_id, report.subtask_index), 0))
         ]
         if sizes:
-            # Large elements may come again, so the estimate decreases slowly.
-            self._unit_bytes = max(max(sizes), self._unit_bytes / _FORGETTING)
+            self._bytes.saw(max(sizes) * self.splits.hints.units_per_element)
 
 
 class SplitEnumerator:
@@ -150,7 +163,8 @@ class SplitEnumerator:
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
         self._given = 0
-        self._busy_s_per_element = self._noted_per_element = 0.0
+        self._noted = _Limit(_NOTED_PART)
+        self._busy_s_per_element = 0.0
         self._has_begun = False
         self._clock = InputClock()
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
@@ -213,9 +227,7 @@ class SplitEnumerator:
             return self._at(BatchPlan(idle=idle))
         self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
         self._given = 0
-        elements = self._sizes.size
-        if self._noted_per_element:
-            elements = min(elements, max(1, int(_NOTED_PART / self._noted_per_element)))
+        elements = self._noted.of(self._sizes.size)
         for source in unended:
             self._given = max(self._given, source.take(elements, ranges, self._aligner))
             ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
@@ -252,8 +264,7 @@ class SplitEnumerator:
     def batch_ended(self, stages: Sequence[StageReport]) -> None:
         """Process the reports of slots: watermarks for alignment, and bytes to limit batches."""
         if self._given:
-            noted = max((stage.noted_part for stage in stages), default=0.0) / self._given
-            self._noted_per_element = max(noted, self._noted_per_element / _FORGETTING)
+            self._noted.saw(max((stage.noted_part for stage in stages), default=0.0) / self._given)
         reports = [report for stage in stages for report in stage.subtasks]
         self._aligner.observe(reports)
         for source in self._sources.values():

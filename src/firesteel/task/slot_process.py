@@ -270,8 +270,8 @@ class SlotProcess:
             free_reserve()
             self._is_spent = True
         self._failure = failure_of(error)
-        assert self._deploy is not None
-        self._send(Failed(deployment_of(self._deploy.execution_attempt_id), self._failure))
+        assert self._server is not None
+        self._send(Failed(self._server.deployment, self._failure))
 
     def _try_to_tell(self, writer: IO[bytes], gate: int, message: object) -> None:
         with contextlib.suppress(OSError):

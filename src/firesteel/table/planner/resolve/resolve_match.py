@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
@@ -67,7 +67,7 @@ class MatchResolver(ExpressionResolver):
             operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
             star = first.qualifier if isinstance(first, Star) else ()
             check_arguments(name, operands, None)
-            if _found(operands, lambda part: part.function in _NAVIGATION):
+            if any(part.function in _NAVIGATION for operand in operands for part in _calls(operand)):
                 raise ValidationException(f"firesteel does not support FIRST and LAST in an aggregate, as in {name}")
             try:
                 kind = aggregate.resolve([o.type for o in operands], False)
@@ -88,11 +88,12 @@ def _of_one_row(name: str, rex: Rex, offset: tuple[Rex, ...]) -> Rex:
     """Return an expression over columns of one row. Calcite: `SqlValidatorImpl.NavigationExpander`."""
     if isinstance(rex, Literal):
         return rex
-    if _found([rex], lambda part: part.function in _NAVIGATION):
+    calls = _calls(rex)
+    if any(part.function in _NAVIGATION for part in calls):
         raise ValidationException(f"SQL validation failed. Cannot nest PREV/NEXT under LAST/FIRST, as in {name}")
-    if _found([rex], lambda part: part.function.startswith("AGGREGATE ")):
+    if any(part.function.startswith("AGGREGATE ") for part in calls):
         raise ValidationException(f"SQL validation failed. Cannot use aggregation in navigation, as in {name}")
-    variables = {constant(part.operands[0]) for part in _found([rex], lambda part: part.function == "MATCH_REF")}
+    variables = {constant(part.operands[0]) for part in calls if part.function == "MATCH_REF"}
     if len(variables) != 1:
         problem = "Multiple pattern variables" if variables else "Null parameters"
         raise ValidationException(f"SQL validation failed. {problem} in {name}, which is about a row of one variable")
@@ -104,8 +105,8 @@ def _of_one_row(name: str, rex: Rex, offset: tuple[Rex, ...]) -> Rex:
     return transform(rex, navigated)
 
 
-def _found(rexes: Iterable[Rex], is_sought: Callable[[Call], bool]) -> list[Call]:
-    return [part for rex in rexes for part in walk(rex) if isinstance(part, Call) and is_sought(part)]
+def _calls(rex: Rex) -> list[Call]:
+    return [part for part in walk(rex) if isinstance(part, Call)]
 
 
 _CONTAINERS = ("concat", "or", "permute")
