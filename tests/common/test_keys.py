@@ -142,7 +142,7 @@ def test_key_comes_back_and_equal_forms_are_routed_alike(key: Any) -> None:
 @given(st.lists(KEYS, max_size=8))
 def test_tables_on_disk_have_the_entries_of_those_in_memory(keys: list[Any]) -> None:
     store = DiskStore({"state.backend.rocksdb.memory.fixed-per-slot": "1b"})
-    table, pairs, model = store.table(), store.table_of_pairs(), {}
+    table, pairs, model = store.table(), store.maps(), {}
     for number, key in enumerate(keys):
         kept = canonical_key(key)
         table[kept] = pairs["entry", kept] = model[kept] = number

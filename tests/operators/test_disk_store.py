@@ -55,8 +55,13 @@ class DiskDictMachine(RuleBasedStateMachine):
         stored = self.table.get(entry)
         if stored is not None:
             stored.append(value)
-            self.table.touched([entry])
+            self.table.changed.append(entry)
             self.model[entry].append(value)
+
+    @rule()
+    def forget_changed(self) -> None:
+        self.table.settle()
+        self.table.changed.clear()
 
     @rule(entry=ENTRIES)
     def get(self, entry: Any) -> None:
@@ -192,7 +197,7 @@ def test_entries_in_memory_are_bounded_by_bytes(size: int) -> None:
     assert 1 << 20 < tracemalloc.get_traced_memory()[0] < 8 << 20
     for key in range(100):
         tables[0].get(key).append(b"y" * 200_000)
-        tables[0].touched([key])
+        tables[0].changed.append(key)
     store.end_version()
     assert tracemalloc.get_traced_memory()[0] < 8 << 20
     tracemalloc.stop()

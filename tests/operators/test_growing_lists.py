@@ -65,7 +65,7 @@ class ListMachine(RuleBasedStateMachine):
         super().__init__()
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(disk_list, "CHUNK_ELEMENTS", 4)
-        self.patch.setattr("firesteel.operators.state.disk_store.CHUNK_ELEMENTS", 4)
+        self.patch.setattr("firesteel.operators.state.disk_dict.CHUNK_ELEMENTS", 4)
         self.files: list[list[Any]] = []
         self.model: dict[str, list[int]] = {}
 

@@ -28,7 +28,8 @@ from firesteel.operators.state.entries import Delta, Entry, Stored
 from firesteel.operators.state.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state.served_table import ServedTable
 from firesteel.operators.state.state_table import DELETED, NAMESPACED, StateTable, Table
-from firesteel.operators.windows.window_table import WindowTable
+from firesteel.operators.windows.window_table import WindowsInMemory, WindowTable
+from firesteel.operators.windows.windows_on_disk import WindowsOnDisk
 
 if TYPE_CHECKING:
     from firesteel.common.typeinfo import TypeInformation
@@ -143,7 +144,8 @@ class KeyedStateBackend:
 
     def window_table(self, name: str, grows: bool) -> WindowTable:
         """Create the table of windows that wait for their end; must be called before anything is loaded."""
-        table = self.tables[name] = WindowTable(self._store, grows)
+        table = WindowsInMemory(grows) if self._store is None else WindowsOnDisk(self._store, grows)
+        self.tables[name] = table
         return table
 
     def prefetch(self, elements: Sequence[tuple[object, object]]) -> None:

@@ -179,7 +179,7 @@ class MapsOnDisk(MapTable):
 
     def __init__(self, name: str, store: DiskStore) -> None:
         super().__init__(name, is_on_disk=True)
-        self._data = store.table_of_pairs()
+        self._data = store.maps()
         self._data.noted = self.dirty
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:

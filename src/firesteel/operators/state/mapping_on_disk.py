@@ -18,7 +18,7 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
     """A mapping in an `EmbeddedStore`, of which some entries are in memory.
 
     Attributes:
-        changed: Entries that were changed in place, and others; who clears it calls `touched` with it before.
+        changed: Entries that were changed in place, and others; who shortens it calls `settle` before.
         noted: Entries that its table has noted for the next version; they count as part of its share.
         share: Its share of the memory for entries.
     """
@@ -37,11 +37,15 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         Args:
             in_memory: The number of entries in memory; most of them are the same objects as noted ones.
         """
-        sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
-        size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
-        self.share.note(_POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0))
+        self.share.note(self._noted_bytes(in_memory))
         allowed = self.share.allowed()
         return max(allowed - self.share.noted, allowed // _LEAST_PART)
+
+    def _noted_bytes(self, in_memory: int) -> int:
+        """Return how many bytes the noted entries take, most of which are the same objects as those in memory."""
+        sampled = self.noted[:_SAMPLED] + self.noted[-_SAMPLED:]
+        size = sum(map(approximate_size, sampled)) // max(len(sampled), 1)
+        return _POINTER_BYTES * len(self.noted) + size * max(len(self.noted) - in_memory, 0)
 
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""
@@ -51,8 +55,8 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
         for entry in entries:
             yield entry, self.get(entry)
 
-    def touched(self, entries: Iterable[object]) -> None:
-        """Note that the values of entries were changed in place."""
+    def settle(self) -> None:
+        """Note that the values of the entries in `changed` were changed in place, as it is going to be shortened."""
 
     def grew(self, entry: object) -> None:
         """Note that the list of an entry was appended to."""

@@ -90,8 +90,12 @@ class DirtyEntries:
     def forget_repetitions(self) -> None:
         """Remove duplicates when the list is long; the next time is when it has doubled."""
         if len(self.dirty) > self._limit:
+            self._settle()
             self.dirty[:] = self._distinct(self.dirty)
             self._limit = max(self._least, 2 * len(self.dirty))
+
+    def _settle(self) -> None:
+        """Take note of the dirty entries before the list is shortened."""
 
     def take_dirty(self) -> list[Entry]:
         """Return each dirty entry once, and clear them."""
@@ -101,6 +105,7 @@ class DirtyEntries:
 
     def forget_dirty(self) -> None:
         """Clear the dirty entries, after a version has taken all entries."""
+        self._settle()
         while self.dirty:
             del self.dirty[-_AT_ONCE:]
         self._limit = self._least
@@ -213,10 +218,12 @@ class StateTable(DirtyEntries):
 
     def forget_dirty(self) -> None:
         """Clear the changes, after a version has taken all entries."""
-        if self._disk is not None:
-            self._disk.touched(self.dirty)
         super().forget_dirty()
         self.grown.clear()
+
+    def _settle(self) -> None:
+        if self._disk is not None:
+            self._disk.settle()
 
     def load(self, entry: object, value: object) -> None:
         """Set or continue the value of an entry without marking it as changed."""

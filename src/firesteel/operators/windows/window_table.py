@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from firesteel.common.values.whole_numbers import check_timestamp
-from firesteel.operators.state.disk_list import CHUNK_ELEMENTS, loaded
-from firesteel.operators.state.disk_store import DiskDict, DiskStore
+from firesteel.operators.state.disk_list import loaded
+from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.state_table import DELETED
 
@@ -18,64 +19,18 @@ if TYPE_CHECKING:
 
 
 class ByKey(Protocol):
-    """The contents of one window by key, in the order in which the keys arrived."""
+    """The contents of one window by key."""
 
-    def get(self, key: object) -> Any:
+    def get(self, key: object) -> Stored:
         """Return the contents for a key, or None."""
 
     def __setitem__(self, key: object, value: object) -> None: ...
 
-    def __iter__(self) -> Iterator[object]: ...
+    def items(self) -> Iterable[tuple[Entry, Stored]]:
+        """Return all keys with their contents, in memory in the order in which they arrived."""
 
-    def __len__(self) -> int: ...
-
-    def items(self) -> Any:
-        """Return all keys with their contents."""
-
-    def pop(self, key: object, default: object, /) -> Any:
+    def pop(self, key: object, default: object, /) -> Stored:
         """Remove a key and return its contents."""
-
-    def clear(self) -> None:
-        """Remove all keys."""
-
-
-class _ByKeyOnDisk:
-    """A dict-like view whose values are on disk, by `(key, window)`."""
-
-    def __init__(self, data: DiskDict, window: object, grows: bool) -> None:
-        self._data = data
-        self._window = window
-        self._grows = grows
-        self._keys: dict[Any, None] = {}
-
-    def get(self, key: object) -> Any:
-        return self._data.get((key, self._window))
-
-    def __setitem__(self, key: object, value: Any) -> None:
-        self._keys[key] = None
-        # A long list would be pickled as a whole with each element that is appended to it.
-        if self._grows and value.__class__ is list and len(value) > CHUNK_ELEMENTS:
-            value = self._data.chunks.long_list(value)
-        self._data[key, self._window] = value
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def items(self) -> Iterator[tuple[Any, Any]]:
-        for key in self._keys:
-            yield key, self.get(key)
-
-    def pop(self, key: object, default: object) -> Any:
-        self._keys.pop(key, default)
-        return self._data.pop((key, self._window), default)
-
-    def clear(self) -> None:
-        for key in self._keys:
-            self._data.pop((key, self._window), None)
-        self._keys.clear()
 
 
 class OpenWindow:
@@ -101,20 +56,19 @@ class OpenWindow:
             touched[key] = len(get(key) or ()) if grows else 0
 
 
-class WindowTable:
-    """The open windows of all keys, ordered by their end (see `state_table.Table`).
+class WindowTable(ABC):
+    """The open windows of all keys, ordered by their end (see `state_table.Table`, whose entries are `(key, window)`).
 
     Attributes:
         grows: Whether the contents are lists that elements are appended to.
     """
 
-    def __init__(self, store: DiskStore | None, grows: bool) -> None:
+    def __init__(self, grows: bool) -> None:
         self.grows = grows
-        self._data = None if store is None else store.table()
         self._windows: dict[Any, OpenWindow] = {}
         self._ends: list[tuple[int, int, Any]] = []
         self._sequence = 0
-        self._gone: list[object] = []
+        self._gone: list[Entry] = []
 
     def get(self, window: object) -> OpenWindow | None:
         """Return the window, or None if it has no contents yet."""
@@ -127,11 +81,14 @@ class WindowTable:
             ValueOverflowError: its end is outside 64 bits.
         """
         check_timestamp(window.max_timestamp())
-        by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window, self.grows)
-        opened = self._windows[window] = OpenWindow(by_key)
+        opened = self._windows[window] = self._made(window)
         self._sequence += 1
         heapq.heappush(self._ends, (window.max_timestamp(), self._sequence, window))
         return opened
+
+    @abstractmethod
+    def _made(self, window: Window) -> OpenWindow:
+        """Return a window without contents."""
 
     def first_end(self) -> int | None:
         """Return the last millisecond of the window that ends next, or None."""
@@ -140,19 +97,82 @@ class WindowTable:
         return self._ends[0][0] if self._ends else None
 
     def take(self, until: int) -> Iterator[tuple[Any, ByKey]]:
-        """Remove and yield the windows that end up to a time; each is cleared when the next one is requested."""
+        """Remove and yield the windows that end up to a time; each is removed when the next one is requested."""
         while (end := self.first_end()) is not None and end <= until:
             window = heapq.heappop(self._ends)[2]
             ended = self._windows.pop(window)
-            self._gone.extend((key, window) for key in islice(ended.by_key, ended.saved))
             yield window, ended.by_key
-            ended.by_key.clear()
+            self._clear(window, ended)
+
+    @abstractmethod
+    def _clear(self, window: object, ended: OpenWindow) -> None:
+        """Remove the contents of a window that has fired, and note that the next version no longer has them."""
 
     def key_of(self, entry: Any) -> Any:
         """Return the first part of `(key, window)`."""
         return entry[0]
 
-    def changes(self) -> Iterator[tuple[Any, Any]]:
+    @abstractmethod
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield `(key, window)` entries changed since the last version, with their contents."""
+
+    @abstractmethod
+    def items(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield all `(key, window)` entries with their contents."""
+
+    def entries(self) -> Iterator[tuple[Entry, Stored]]:
+        """Yield all `(key, window)` entries with their contents, and mark them as saved."""
+        yield from self.items()
+        self._saved()
+
+    def _saved(self) -> None:
+        self._gone.clear()
+        for opened in self._windows.values():
+            opened.touched.clear()
+            self._note_saved(opened)
+
+    def load(self, entry: Any, value: object) -> None:
+        """Set or continue an entry from a version."""
+        key, window = entry
+        opened = self._windows.get(window) or self.open(window)
+        opened.by_key[key] = loaded(opened.by_key.get(key), value) if value.__class__ is ListPart else value
+        self._note_saved(opened)
+
+    @abstractmethod
+    def _note_saved(self, opened: OpenWindow) -> None:
+        """Note that all keys of a window are in the last version."""
+
+    @abstractmethod
+    def discard(self, entry: Any) -> None:
+        """Remove an entry that a version no longer contains."""
+
+    def forget_repetitions(self) -> None:  # noqa: B027
+        """Do nothing, as touched keys are kept in a set."""
+
+    def clear_key(self, key: object) -> None:
+        """Clear the table; BATCH mode has a single key at a time, in memory."""
+        self._windows.clear()
+        self._ends.clear()
+        self._gone.clear()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.items())
+
+
+class WindowsInMemory(WindowTable):
+    """A table with one dict per window."""
+
+    def _made(self, window: Window) -> OpenWindow:
+        return OpenWindow({})
+
+    def _clear(self, window: object, ended: OpenWindow) -> None:
+        self._gone.extend((key, window) for key, _ in islice(ended.by_key.items(), ended.saved))
+
+    def _note_saved(self, opened: OpenWindow) -> None:
+        assert isinstance(opened.by_key, dict)
+        opened.saved = len(opened.by_key)
+
+    def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield `(key, window)` entries changed since the last version, with their contents."""
         for entry in self._gone:
             yield entry, DELETED
@@ -163,29 +183,11 @@ class WindowTable:
                 yield (key, window), ListPart(length, stored[length:]) if length else stored
         self._saved()
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
-        """Yield all `(key, window)` entries with their contents, and mark them as saved."""
-        yield from self.items()
-        self._saved()
-
-    def _saved(self) -> None:
-        self._gone.clear()
-        for opened in self._windows.values():
-            opened.touched.clear()
-            opened.saved = len(opened.by_key)
-
-    def items(self) -> Iterator[tuple[Any, Any]]:
+    def items(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all `(key, window)` entries with their contents."""
         for window, opened in self._windows.items():
             for key, value in opened.by_key.items():
                 yield (key, window), value
-
-    def load(self, entry: Any, value: object) -> None:
-        """Set or continue an entry from a version."""
-        key, window = entry
-        opened = self._windows.get(window) or self.open(window)
-        opened.by_key[key] = loaded(opened.by_key.get(key), value) if value.__class__ is ListPart else value
-        opened.saved = len(opened.by_key)
 
     def discard(self, entry: Any) -> None:
         """Remove an entry that a version no longer contains."""
@@ -193,18 +195,6 @@ class WindowTable:
         opened = self._windows.get(window)
         if opened is not None:
             opened.by_key.pop(key, None)
-            opened.saved = len(opened.by_key)
+            self._note_saved(opened)
             if not opened.saved:
                 del self._windows[window]
-
-    def forget_repetitions(self) -> None:
-        """Do nothing, as touched keys are kept in a set."""
-
-    def clear_key(self, key: object) -> None:
-        """Clear the table; BATCH mode has a single key at a time."""
-        self._windows.clear()
-        self._ends.clear()
-        self._gone.clear()
-
-    def __len__(self) -> int:
-        return sum(len(opened.by_key) for opened in self._windows.values())
