@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import (
-    key_counts,
-    row_log,
-    row_store,
-    saved_rows,
-    updating_joins,
-    updating_semi_joins,
-)
+from firesteel.columns.kernels import key_counts, row_log, row_store, saved_rows, updating_joins, updating_semi_joins
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.joins import JoinFactory
 from firesteel.columns.kernels.row_index import RowIndex, pairs

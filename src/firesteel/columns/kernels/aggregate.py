@@ -20,10 +20,10 @@ from firesteel.columns.kernels.gathered_groups import GatheredGroups
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
 from firesteel.columns.kernels.grouping import Grouping
 from firesteel.columns.kernels.ranked_calls import RankedCalls
-from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
 from firesteel.columns.kernels.vectorized import group_calls
+from firesteel.columns.row_groups import can_factorize
 from firesteel.columns.rows import (
     DELETE,
     INSERT,

@@ -13,10 +13,10 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.distinct_groups import DistinctGroups
 from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.saved_rows import SavedRows
 from firesteel.columns.kernels.segments import count_on
 from firesteel.columns.kernels.vector_calls import counted
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import batch_of, hashable_values
 
 _LEAST = 1024

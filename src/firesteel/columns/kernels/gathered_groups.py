@@ -10,8 +10,8 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernels.group_vectors import covers, fields_of, load, partial_rows, results, store
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import keys_of
 
 _AT_ONCE = 10_000

@@ -19,9 +19,9 @@ from firesteel.columns.expiring_state import ExpiringTable
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_columns import GroupColumns, GroupTimes
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates, objects
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import Row, keys_of
 from firesteel.columns.runs.entries import Entries, sorted_by_hash
 from firesteel.columns.runs.run_store import Hit, RunStore, Spill

@@ -12,9 +12,9 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.group_store import FoundGroups, GroupStore
 from firesteel.columns.kernels.ranked_values import VectorRanked
-from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.vector_calls import Fields, Results, VectorCall
 from firesteel.columns.kernels.vector_values import VectorStates
+from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
 
 GroupState = list[Cell]

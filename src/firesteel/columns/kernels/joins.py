@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.columns.chosen_kernel import ChosenKernel
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.bounded_joins import BoundedJoin, BroadcastJoin
-from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.join_plan import JoinPlan
 from firesteel.columns.kernels.not_in import NotIn, NotInByKey
 from firesteel.columns.kernels.updating_joins import UpdatingJoin

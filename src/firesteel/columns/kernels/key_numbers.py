@@ -10,8 +10,8 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import row_hashes
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.pylist import pylist
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import freeze, key_column
 from firesteel.columns.runs.entries import Entries, sorted_by_hash
 from firesteel.columns.runs.run_store import RunStore, Spill

@@ -17,10 +17,10 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.found_rows import FoundRows
 from firesteel.columns.kernels.hash_index import HashIndex
 from firesteel.columns.kernels.key_numbers import groups_by
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_store import RowStore
 from firesteel.columns.kernels.saved_rows import SavedRows, latest
 from firesteel.columns.kernels.segments import clamped_counts, distinct, first_of_segments
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
 from firesteel.columns.runs.room import room_of

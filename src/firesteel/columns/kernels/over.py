@@ -9,10 +9,10 @@ from itertools import count
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
+from firesteel.columns.chosen_kernel import ChosenKernel
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, StateTable, TimedKernel
 from firesteel.columns.kernels.bounded_over import BoundedOver
-from firesteel.columns.kernels.chosen import ChosenKernel
 from firesteel.columns.kernels.due_keys import DueKeys
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.over_columns import OverColumns, over_vectors

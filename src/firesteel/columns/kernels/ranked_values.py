@@ -24,11 +24,11 @@ from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.ranked_rows import Ranked, RankedRows
-from firesteel.columns.kernels.row_groups import RowGroups, Timeline
 from firesteel.columns.kernels.row_order import Order
 from firesteel.columns.kernels.segments import first_of_segments
 from firesteel.columns.kernels.vector_calls import Fields, Results, VectorCall, has_negative_zero, is_finite
 from firesteel.columns.pylist import pylist
+from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import batch_of, keys_of
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers

@@ -13,13 +13,13 @@ from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, Tim
 from firesteel.columns.kernels import window_results
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.session_rows import SessionRows
 from firesteel.columns.kernels.session_spans import Ended, Merge
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vectorized import vector_calls, window_calls
 from firesteel.columns.kernels.window_results import WindowResults
 from firesteel.columns.kernels.windows import WindowPlan, millis_of, window_columns
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import is_retraction, kinds_list, rows_of, signs_of
 from firesteel.columns.values import arrow_type
 

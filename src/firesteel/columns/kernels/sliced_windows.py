@@ -25,12 +25,12 @@ from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, Kerne
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.group_vectors import covers, fields_of, fold, load, partial_rows, repeated, results
-from firesteel.columns.kernels.row_groups import RowGroups, can_factorize
 from firesteel.columns.kernels.row_log import RowLog
 from firesteel.columns.kernels.saved_rows import refuse_former
 from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.vectorized import mergeable_calls
 from firesteel.columns.kernels.windows import US, WindowPlan, millis_of
+from firesteel.columns.row_groups import RowGroups, can_factorize
 from firesteel.columns.state_layout import STATELESS, Layout, groups_layout
 from firesteel.columns.values import arrow_type
 

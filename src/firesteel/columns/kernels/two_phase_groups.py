@@ -18,10 +18,10 @@ from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.gathered_groups import GatheredGroups, MergedGroups
 from firesteel.columns.kernels.group_vectors import partial_rows
-from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.spilled_rows import PARTS, SpilledRows
 from firesteel.columns.kernels.vector_calls import VectorCall
 from firesteel.columns.kernels.vectorized import group_calls
+from firesteel.columns.row_groups import can_factorize
 from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.values import arrow_type
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY

@@ -17,7 +17,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.row_groups import RowGroups
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
 from firesteel.common.encoding.kinds import Kind

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
     from firesteel.columns.cells import Array
     from firesteel.columns.functions.accumulators import State
-    from firesteel.columns.kernels.row_groups import RowGroups
+    from firesteel.columns.row_groups import RowGroups
 
 
 class VectorListAgg(VectorCall):

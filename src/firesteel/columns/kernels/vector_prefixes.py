@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from firesteel.columns.cells import Array, Cell
     from firesteel.columns.functions.accumulators import Accumulator, State
     from firesteel.columns.kernels.aggregate_calls import CallPlan
-    from firesteel.columns.kernels.row_groups import RowGroups, Timeline
     from firesteel.columns.kernels.vector_calls import Fields
+    from firesteel.columns.row_groups import RowGroups, Timeline
     from firesteel.common.encoding.column_writer import ColumnWriter
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from firesteel.columns.cells import Array, Cell
     from firesteel.columns.functions.accumulators import Accumulator, State
     from firesteel.columns.kernels.aggregate_calls import CallPlan
-    from firesteel.columns.kernels.row_groups import RowGroups, Timeline
+    from firesteel.columns.row_groups import RowGroups, Timeline
     from firesteel.common.encoding.column_writer import ColumnWriter
 
 

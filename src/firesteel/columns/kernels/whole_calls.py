@@ -14,13 +14,13 @@ from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart
 from firesteel.columns.kernels.over_columns import folded
 from firesteel.columns.kernels.over_extremes import over_extreme
-from firesteel.columns.kernels.row_groups import Timeline
 from firesteel.columns.kernels.row_order import int64_values, sort_keys
 from firesteel.columns.kernels.row_ranks import numbered
 from firesteel.columns.kernels.vector_calls import Fields, Fold, VectorCall, VectorExtreme
 from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
 from firesteel.columns.kernels.vectorized import group_calls
 from firesteel.columns.kernels.whole_partitions import FrameEnds, WholePartitions
+from firesteel.columns.row_groups import Timeline
 from firesteel.columns.values import arrow_type
 
 __all__ = ["WholeCalls", "are_on_arrays"]

@@ -12,10 +12,10 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.key_numbers import groups_by
 from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.row_order import Order, int64_values, sort_keys
 from firesteel.columns.kernels.row_ranks import in_order
 from firesteel.columns.kernels.segments import bisect_right
+from firesteel.columns.row_groups import RowGroups
 
 __all__ = ["FrameEnds", "WholePartitions", "frame_ends"]
 

@@ -14,13 +14,13 @@ from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKerne
 from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.aggregate_set import AggregateSet
 from firesteel.columns.kernels.count_windows import CountWindows
-from firesteel.columns.kernels.row_groups import can_factorize
 from firesteel.columns.kernels.sessions import SessionAggregate
 from firesteel.columns.kernels.vectorized import window_calls
 from firesteel.columns.kernels.window_results import Ended, WindowResults
 from firesteel.columns.kernels.window_vectors import WindowVectors
 from firesteel.columns.kernels.windows import WindowPlan, assign, millis_of, times_of
 from firesteel.columns.pylist import pylist
+from firesteel.columns.row_groups import can_factorize
 from firesteel.columns.rows import is_retraction, keys_of, kinds_list
 from firesteel.columns.state_layout import Layout, groups_layout
 from firesteel.columns.values import arrow_type

@@ -11,8 +11,8 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.group_vectors import covers, fold, load, store
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.kernels.vector_calls import VectorCall
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import keys_of, signs_of
 
 _MOST_GROUPS = 0.5
