@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from firesteel.columns import column_types as t
@@ -21,7 +22,7 @@ class FormatError(ValueError):
     """A format, or a value that does not fit its specifier."""
 
 
-def java_format(text: str, values: tuple[object, ...], types: list[object]) -> str:
+def java_format(text: str, values: tuple[object, ...], types: Sequence[object]) -> str:
     """Return a text in which specifiers such as `%5.2f` and `%2$s` are replaced by values, in the locale en_US.
 
     Decimals are numbers, and dates and the like have their own text, unlike in Flink, which formats internal objects.
