@@ -155,6 +155,23 @@ def test_passes_of_the_planner_import_earlier_ones_only(room: str) -> None:
     assert wrong == []
 
 
+ABOVE = {"execution": {"environment"}, "environment": set()}
+"""The rooms of `table` that run statements, and those above them; all others are below both."""
+
+
+def test_what_statements_are_made_of_does_not_run_them() -> None:
+    table = SOURCE / "table"
+    paths = [path for path in table.rglob("*.py") if len(path.relative_to(table).parts) > 1]
+    wrong = [
+        f"{path.relative_to(table)} imports {module}"
+        for path in paths
+        for module in _imports(path)
+        if module.startswith("firesteel.table.")
+        and module.split(".")[2] in ABOVE.get(path.relative_to(table).parts[0], ABOVE.keys())
+    ]
+    assert wrong == []
+
+
 KERNELS = {
     "rows": set(),
     "times": {"rows"},

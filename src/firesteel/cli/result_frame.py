@@ -13,7 +13,7 @@ from firesteel.cli.page_dialog import Dialog
 from firesteel.cli.result_view import ResultView
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import cell_texts, type_texts
+from firesteel.table.execution.print_style import cell_texts, type_texts
 
 _WIDEST_CELL = 30
 _KEYS: tuple[str, ...] = (

@@ -15,7 +15,7 @@ from firesteel.table.catalogs.catalog_base import Catalog
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, ObjectPath
 from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.catalogs.model_catalog import ModelCatalog
-from firesteel.table.execution.schema_resolver import resolve_table
+from firesteel.table.catalogs.schema_resolver import resolve_table
 from firesteel.table.functions.function_catalog import FunctionCatalog
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax.statements import Query
