@@ -120,10 +120,10 @@ def _shown(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle) -> Itera
 def cell_texts(row: Row, row_type: t.RowType, null: str = NULL_TEXT) -> list[str]:
     """Return the values of a row as text, and `null` for NULL."""
     pairs = zip(row, row_type.field_types(), strict=True)
-    return [null if value is None else _text(value, kind) for value, kind in pairs]
+    return [null if value is None else value_as_text(value, kind) for value, kind in pairs]
 
 
-def _text(value: object, kind: t.DataType) -> str:
+def value_as_text(value: object, kind: t.DataType) -> str:
     """Return the text of a value as a program gets it."""
     return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])
 

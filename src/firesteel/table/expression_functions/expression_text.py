@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 
 from firesteel.columns.column_types import DataType, DayTimeIntervalType, YearMonthIntervalType
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import quoted, text_literal, type_text
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
 _INFIX = frozenset(("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO"))
@@ -54,7 +54,7 @@ def _literal(node: Lit) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return text_literal(value)
     if isinstance(node.type, DayTimeIntervalType) and isinstance(value, datetime.timedelta):
         return _interval(value, node.type)
     if isinstance(node.type, YearMonthIntervalType) and isinstance(value, int):
