@@ -77,7 +77,7 @@ class UserFunctionNode:
         result = self._function.eval(*map(self._argument, columns, self._types))
         self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
-            return to_arrow(_rows(result), self._type)
+            return to_arrow(_frame_rows(result), self._type)
         if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
@@ -112,7 +112,7 @@ class UserFunctionNode:
         return series
 
 
-def _rows(frame: pandas.DataFrame) -> list[tuple[Cell, ...]]:
+def _frame_rows(frame: pandas.DataFrame) -> list[tuple[Cell, ...]]:
     """Return the rows of a `pandas.DataFrame`."""
     columns = [frame.iloc[:, index].tolist() for index in range(frame.shape[1])]
     return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))

@@ -70,7 +70,7 @@ def _shown(value: object, kind: object, conversion: str, flags: str, width: int,
     if conversion == "b":
         return ("true" if value is True or (value is not None and value is not False) else "false")[:precision]
     if conversion == "s" or (value is None and conversion in "cdoxefg"):
-        return _text(value)[:precision]
+        return _java_text(value)[:precision]
     if conversion == "c" and type(value) is int and 0 <= value <= 0x10FFFF:
         return chr(value)
     if conversion in "dox" and type(value) is int and precision is None:
@@ -80,7 +80,7 @@ def _shown(value: object, kind: object, conversion: str, flags: str, width: int,
     raise FormatError(f"%{conversion} does not format {value!r}")
 
 
-def _text(value: object) -> str:
+def _java_text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

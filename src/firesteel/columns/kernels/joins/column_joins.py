@@ -184,7 +184,7 @@ class CompleteJoin:
 
     def join(self, left: Sequence[ColumnBatch], right: Sequence[ColumnBatch]) -> None:
         """Emit the joined rows."""
-        self.join_counted((left, right), (_rows(left), _rows(right)))
+        self.join_counted((left, right), (_row_count(left), _row_count(right)))
 
     def join_counted(self, sides: tuple[Iterable[ColumnBatch], Iterable[ColumnBatch]], rows: tuple[int, int]) -> None:
         """Emit the joined rows of sides with known numbers of rows; one of them is read batch by batch."""
@@ -305,5 +305,5 @@ class IndexedSide:
         self._emit(self._matcher.padded(side, replace(rows, kinds=None)))
 
 
-def _rows(batches: Sequence[ColumnBatch]) -> int:
+def _row_count(batches: Sequence[ColumnBatch]) -> int:
     return sum(batch.length for batch in batches)

@@ -83,7 +83,7 @@ class WindowJoin(TimedKernel):
         ends = {*left.buckets(), *right.buckets()}
         due = sorted(end for end in ends if self._plan.clock.timer(end - 1) <= timestamp)
         if due:  # The windows are part of the keys, so all of them can be joined at once.
-            self._join.join([*_rows(left, due)], [*_rows(right, due)])
+            self._join.join([*_window_rows(left, due)], [*_window_rows(right, due)])
         for end in due:
             left.remove(end)
             right.remove(end)
@@ -94,5 +94,5 @@ class WindowJoin(TimedKernel):
         self.watermark(MAX_WATERMARK)
 
 
-def _rows(side: RowLog, ends: Sequence[int]) -> Iterator[ColumnBatch]:
+def _window_rows(side: RowLog, ends: Sequence[int]) -> Iterator[ColumnBatch]:
     return merged((segment for end in ends for segment in side.rows(end)), _AT_ONCE)
