@@ -155,6 +155,55 @@ def test_passes_of_the_planner_import_earlier_ones_only(room: str) -> None:
     assert wrong == []
 
 
+ABOVE = {"execution": {"environment"}, "environment": set()}
+"""The rooms of `table` that run statements, and those above them; all others are below both."""
+
+
+def test_what_statements_are_made_of_does_not_run_them() -> None:
+    table = SOURCE / "table"
+    paths = [path for path in table.rglob("*.py") if len(path.relative_to(table).parts) > 1]
+    wrong = [
+        f"{path.relative_to(table)} imports {module}"
+        for path in paths
+        for module in _imports(path)
+        if module.startswith("firesteel.table.")
+        and module.split(".")[2] in ABOVE.get(path.relative_to(table).parts[0], ABOVE.keys())
+    ]
+    assert wrong == []
+
+
+KERNELS = {
+    "rows": set(),
+    "times": {"rows"},
+    "ranks": {"rows", "times"},
+    "calls": {"rows", "ranks"},
+    "groups": {"rows", "calls"},
+    "windows": {"rows", "times", "calls", "groups"},
+    "over": {"rows", "times", "ranks", "calls", "groups"},
+    "joins": {"rows", "times"},
+    "match": {"rows", "times"},
+}
+"""The rooms of kernels, and those that each imports. Modules beside the rooms import all, and no room imports them."""
+
+
+def test_rooms_of_kernels_import_what_is_below_them() -> None:
+    kernels = SOURCE / "columns" / "kernels"
+    assert {path.parent.name for path in kernels.glob("*/__init__.py")} == KERNELS.keys()
+    wrong = [
+        f"{path.relative_to(kernels)} imports {module}"
+        for room, below in KERNELS.items()
+        for path in sorted((kernels / room).rglob("*.py"))
+        for module in _imports(path)
+        if module.startswith("firesteel.columns.kernels.") and module.split(".")[3] not in {room, *below}
+    ]
+    assert wrong == []
+
+
+def test_what_kernels_are_made_of_imports_no_kernel() -> None:
+    paths = [path for path in (SOURCE / "columns").rglob("*.py") if "kernels" not in path.parts]
+    assert [path.name for path in paths if any("columns.kernels" in module for module in _imports(path))] == []
+
+
 @pytest.mark.parametrize("package", sorted(FORBIDDEN_LIBRARIES))
 def test_packages_do_not_import_heavy_libraries(package: str) -> None:
     wrong = [

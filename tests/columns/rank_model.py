@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.kernels.rank import RankStrategy
-from firesteel.columns.kernels.row_order import row_key
+from firesteel.columns.kernels.ranks.rank import RankStrategy
+from firesteel.columns.kernels.rows.row_order import row_key
 from firesteel.columns.rows import (
     DELETE,
     INSERT,

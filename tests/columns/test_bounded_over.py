@@ -10,11 +10,11 @@ import pytest
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import whole_calls
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.bounded_over import BoundedOver
-from firesteel.columns.kernels.over import Over, OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.over import whole_calls
+from firesteel.columns.kernels.over.bounded_over import BoundedOver
+from firesteel.columns.kernels.over.over import Over, OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type

@@ -14,23 +14,23 @@ from firesteel.columns import kernels
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels import bounded_ranks
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
-from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.over import OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.joins.window_joins import WindowJoinFactory
+from firesteel.columns.kernels.over.over import OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
+from firesteel.columns.kernels.ranks import bounded_ranks
+from firesteel.columns.kernels.ranks.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
+from firesteel.columns.kernels.ranks.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.set_operations import SetOperationFactory
-from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
-from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_joins import WindowJoinFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.sliced_windows import SlicedWindowFactory
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.table.planner.translate.batch_memory import _BY_PARTS, NEEDS_NO_PARTS, bounded
@@ -115,8 +115,8 @@ def test_a_global_kernel_is_not_cut():
 
 def kernel_factories():
     """Return all plans that make kernels."""
-    for module in pkgutil.iter_modules(kernels.__path__):
-        for name, found in vars(importlib.import_module(f"{kernels.__name__}.{module.name}")).items():
+    for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
+        for name, found in vars(importlib.import_module(module.name)).items():
             if isinstance(found, type) and name.endswith("Factory") and hasattr(found, "make"):
                 yield found
 

@@ -11,7 +11,7 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.distinct_values import DistinctPlan, DistinctValues
+from firesteel.columns.kernels.groups.distinct_values import DistinctPlan, DistinctValues
 from firesteel.columns.rows import rows_of
 from firesteel.common.encoding import encoded_entries
 from firesteel.common.encoding.program_values import program_entries

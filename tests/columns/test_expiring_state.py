@@ -10,14 +10,15 @@ import pytest
 
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import distinct_values, saved_rows
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.deduplicate import DeduplicateFactory
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.join_state import CHANGES
-from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.groups import distinct_values
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.join_state import CHANGES
+from firesteel.columns.kernels.joins.joins import JoinFactory
+from firesteel.columns.kernels.ranks.deduplicate import DeduplicateFactory
+from firesteel.columns.kernels.ranks.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.rows import saved_rows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernels import saved_rows
-from firesteel.columns.kernels.first_rows import FirstRowFactory
+from firesteel.columns.kernels.ranks.first_rows import FirstRowFactory
+from firesteel.columns.kernels.rows import saved_rows
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type

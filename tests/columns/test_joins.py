@@ -15,17 +15,11 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import row_hashes
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import (
-    key_counts,
-    row_log,
-    row_store,
-    saved_rows,
-    updating_joins,
-    updating_semi_joins,
-)
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.row_index import RowIndex, pairs
+from firesteel.columns.kernels.joins import key_counts, updating_joins, updating_semi_joins
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.joins import JoinFactory
+from firesteel.columns.kernels.joins.row_index import RowIndex, pairs
+from firesteel.columns.kernels.rows import row_log, row_store, saved_rows
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.rows import INSERT, batch_of, keys_of, kinds_list, rows_of
 from firesteel.columns.runs import room

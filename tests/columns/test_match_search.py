@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.aggregates import find_aggregate
-from firesteel.columns.kernels.match_expressions import Matched, Running
-from firesteel.columns.kernels.match_pattern import Step
-from firesteel.columns.kernels.match_search import DeadEnds, Search
+from firesteel.columns.kernels.match.match_expressions import Matched, Running
+from firesteel.columns.kernels.match.match_pattern import Step
+from firesteel.columns.kernels.match.match_search import DeadEnds, Search
 from tests.seeds import examples
 
 STEPS = st.lists(

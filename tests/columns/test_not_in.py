@@ -11,8 +11,8 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.joins import JoinFactory
 from firesteel.columns.rows import DELETE, INSERT, batch_of, kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.type_text import parse_type

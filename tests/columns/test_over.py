@@ -10,9 +10,9 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.over import OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.over.over import OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend

@@ -11,11 +11,12 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import partition_ends, past_rows, saved_rows
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.over import Over, OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.over_columns import OverColumns
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.over import partition_ends
+from firesteel.columns.kernels.over.over import Over, OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
+from firesteel.columns.kernels.over.over_columns import OverColumns
+from firesteel.columns.kernels.rows import past_rows, saved_rows
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type

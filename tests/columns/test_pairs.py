@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernels import past_rows, saved_rows
-from firesteel.columns.kernels.correlate import CorrelateFactory
-from firesteel.columns.kernels.lookup_joins import LookupJoinFactory
+from firesteel.columns.kernels.joins.correlate import CorrelateFactory
+from firesteel.columns.kernels.joins.lookup_joins import LookupJoinFactory
 from firesteel.columns.kernels.normalize import NormalizeFactory
+from firesteel.columns.kernels.rows import past_rows, saved_rows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of
 from firesteel.columns.runs import room
 from firesteel.columns.settings import QuerySettings

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from firesteel.columns.kernels import order_index, rank_changes, ranked_rows, row_store, saved_rows
-from firesteel.columns.kernels.rank import Rank, RankFactory, RankStrategy
+from firesteel.columns.kernels.ranks import order_index, rank_changes, ranked_rows
+from firesteel.columns.kernels.ranks.rank import Rank, RankFactory, RankStrategy
+from firesteel.columns.kernels.rows import row_store, saved_rows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, is_retraction, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type

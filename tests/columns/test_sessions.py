@@ -11,11 +11,12 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import saved_rows, session_rows
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.rows import saved_rows
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows import session_rows
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import TableException

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from firesteel.columns.kernels import saved_rows, set_operations
+from firesteel.columns.kernels import set_operations
+from firesteel.columns.kernels.rows import saved_rows
 from firesteel.columns.kernels.set_operations import SetOperationFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, is_retraction, rows_of
 from firesteel.columns.type_text import parse_type

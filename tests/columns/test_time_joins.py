@@ -12,10 +12,11 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import interval_joins, row_store, saved_rows, temporal_joins
-from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.joins import interval_joins, temporal_joins
+from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.rows import row_store, saved_rows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, keys_of, kinds_list, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.settings import QuerySettings

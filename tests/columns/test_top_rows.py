@@ -9,11 +9,12 @@ from decimal import Decimal
 import pytest
 
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import rank_changes, saved_rows
-from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
-from firesteel.columns.kernels.rank import RankFactory, RankStrategy
-from firesteel.columns.kernels.row_order import row_key
-from firesteel.columns.kernels.top_rows import TopRows
+from firesteel.columns.kernels.ranks import rank_changes
+from firesteel.columns.kernels.ranks.bounded_ranks import BoundedRanksFactory
+from firesteel.columns.kernels.ranks.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.ranks.top_rows import TopRows
+from firesteel.columns.kernels.rows import saved_rows
+from firesteel.columns.kernels.rows.row_order import row_key
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.type_text import parse_type

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import gathered_groups, two_phase_groups
-from firesteel.columns.kernels.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
+from firesteel.columns.kernels.groups import gathered_groups, two_phase_groups
+from firesteel.columns.kernels.groups.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
 from tests.columns.test_vectorised import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from firesteel.columns.type_text import parse_type
 from firesteel.table.udf import TableAggregateFunction, udtaf

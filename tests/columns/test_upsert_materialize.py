@@ -8,7 +8,7 @@ import pytest
 
 from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel
-from firesteel.columns.kernels import row_store, saved_rows
+from firesteel.columns.kernels.rows import row_store, saved_rows
 from firesteel.columns.kernels.upsert_materialize import UpsertMaterializeFactory
 from firesteel.columns.row_keys import freeze
 from firesteel.columns.rows import (

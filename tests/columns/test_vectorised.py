@@ -18,14 +18,15 @@ from hypothesis import strategies as st
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import distinct_values, gathered_groups, saved_rows
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
-from firesteel.columns.kernels.vector_values import VectorStates, VectorValue
-from firesteel.columns.kernels.vectorized import group_calls, mergeable_calls, vector_calls, window_calls
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
+from firesteel.columns.kernels.calls.vectorized import group_calls, mergeable_calls, vector_calls, window_calls
+from firesteel.columns.kernels.groups import distinct_values, gathered_groups
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.rows import saved_rows
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of, kinds_list, rows_of
 from firesteel.columns.runs import run_store
 from firesteel.columns.type_text import parse_type

@@ -10,10 +10,10 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 from firesteel.columns.rows import rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from firesteel.columns.kernels import window_rank
+from firesteel.columns.kernels.ranks import window_rank
 from firesteel.columns.rows import batch_of, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type

@@ -13,22 +13,22 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calc import CalcFactory
-from firesteel.columns.kernels.deduplicate import DeduplicateFactory
-from firesteel.columns.kernels.first_rows import FirstRowFactory
-from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.over import OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.joins import JoinFactory
+from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.over.over import OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
+from firesteel.columns.kernels.ranks.deduplicate import DeduplicateFactory
+from firesteel.columns.kernels.ranks.first_rows import FirstRowFactory
+from firesteel.columns.kernels.ranks.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.sort import SortFactory
-from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.functions.operator_descriptors import ColumnOperator

@@ -12,9 +12,9 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import IntType
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels import bounded_joins
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.joins import bounded_joins
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.joins import JoinFactory
 from firesteel.columns.rows import rows_of as rows_in
 from firesteel.columns.settings import QuerySettings
 from firesteel.table.planner.rel import rel

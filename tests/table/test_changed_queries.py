@@ -111,7 +111,7 @@ def test_other_names_filters_and_limits_keep_the_state(name: str, tmp_path: Path
 def test_each_kernel_declares_what_it_keeps() -> None:
     classes = {
         (path.name, node.name): {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
-        for path in KERNELS.glob("*.py")
+        for path in KERNELS.rglob("*.py")
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef)
     }

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.joins import JoinFactory
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.joins.joins import JoinFactory
 from firesteel.table import TableEnvironment
 from firesteel.table.errors import SqlParserError, ValidationException
 from firesteel.table.planner.parse.parser import parse

@@ -11,7 +11,7 @@ import firesteel.table
 
 RUNTIME = """
 import sys
-import firesteel.columns.kernels.aggregate, firesteel.columns.kernels.window_aggregate
+import firesteel.columns.kernels.groups.aggregate, firesteel.columns.kernels.windows.window_aggregate
 import firesteel.connectors.files.table, firesteel.connectors.blackhole.table
 print([name for name in sys.modules if name.startswith("firesteel.table.planner") or name == "firesteel.table.table"])
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.columns.kernels.match import Match
+from firesteel.columns.kernels.match.match import Match
 from firesteel.common import Row, RowKind, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.operators.state.state_table import StateTable

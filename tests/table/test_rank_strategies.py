@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.columns.kernels.rank import RankStrategy
+from firesteel.columns.kernels.ranks.rank import RankStrategy
 from firesteel.common import Row, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment

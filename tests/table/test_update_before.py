@@ -105,7 +105,7 @@ def test_only_the_rows_before_updates_are_left_out(name: str, kind: str) -> None
 @pytest.mark.parametrize("name", ["groups", "distinct aggregates", "groups of groups"])
 def test_groups_row_by_row_leave_out_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = emitted(ALL[name], "changes", ChangelogMode.upsert())
-    monkeypatch.setattr("firesteel.columns.kernels.aggregate.group_calls", lambda *_: None)
+    monkeypatch.setattr("firesteel.columns.kernels.groups.aggregate.group_calls", lambda *_: None)
     assert emitted(ALL[name], "changes", ChangelogMode.upsert()) == columns
     assert BEFORE not in {kind for kind, *_ in columns}
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import cloudpickle
 
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
 from firesteel.common import Types
 from firesteel.common.configuration import Configuration
 from firesteel.common.trust import pickling
@@ -19,7 +19,7 @@ from firesteel.task.preloading import modules_of
 def test_modules_of_the_plan_are_found_and_those_of_user_code_are_not() -> None:
     plan = GroupAggregateFactory((0,), (), (), (), retracts=False)
     found = modules_of(cloudpickle.dumps([plan, Types.STRING(), subprocess.Popen]))
-    assert {"firesteel.columns.kernels.aggregate", "firesteel.common.type_classes.basic_types"} <= found
+    assert {"firesteel.columns.kernels.groups.aggregate", "firesteel.common.type_classes.basic_types"} <= found
     assert "subprocess" not in found
 
 
@@ -29,10 +29,10 @@ def test_what_cannot_be_imported_is_left_out() -> None:
 import sys
 from firesteel.task.preloading import import_modules
 assert "pyarrow" not in sys.modules
-assert import_modules(["firesteel.nothing", "firesteel.columns.kernels.aggregate"])
+assert import_modules(["firesteel.nothing", "firesteel.columns.kernels.groups.aggregate"])
 assert "pyarrow" in sys.modules
 assert "pandas" in sys.modules
-assert not import_modules(["firesteel.columns.kernels.aggregate"])
+assert not import_modules(["firesteel.columns.kernels.groups.aggregate"])
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -13,7 +13,7 @@ from firesteel.cli.page_dialog import Dialog
 from firesteel.cli.result_view import ResultView
 from firesteel.common.terminal_text import in_one_line
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import cell_texts, type_texts
+from firesteel.table.execution.print_style import cell_texts, type_texts
 
 _WIDEST_CELL = 30
 _KEYS: tuple[str, ...] = (
@@ -42,7 +42,7 @@ def frame_of(view: ResultView, status: str, updated: str, width: int, height: in
     if view.dialog is not None:
         body, lines, shown_keys = _question(view.dialog), 5, _DIALOG_KEYS
     elif view.is_open:
-        body, lines, shown_keys = _row(view), len(view.row_type.fields) - view.first_line, _ROW_KEYS
+        body, lines, shown_keys = _selected_row(view), len(view.row_type.fields) - view.first_line, _ROW_KEYS
     else:
         body, lines, shown_keys = _table(view, status == "running"), 1 + len(view.shown()), _KEYS
     gap = Text("\n" * max(0, height - lines - len(shown_keys) - 3))
@@ -97,7 +97,7 @@ def _cells(view: ResultView, row: Row, number: int | None) -> list[Text]:
     return found
 
 
-def _row(view: ResultView) -> Table:
+def _selected_row(view: ResultView) -> Table:
     """Return the selected row, a line for each column, from the first line on that is shown."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)

@@ -15,7 +15,7 @@ from firesteel.cli.result_view import ResultView
 from firesteel.cli.terminal_keys import pressed, single_keys
 from firesteel.client.client_errors import JobCanceledError
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import PrintStyle, print_rows
+from firesteel.table.execution.print_style import PrintStyle, print_rows
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 

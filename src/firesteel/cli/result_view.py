@@ -14,7 +14,7 @@ from firesteel.cli.page_dialog import Dialog, PageDialog, SearchDialog
 from firesteel.cli.refresh_interval import RefreshInterval
 from firesteel.common.types import Row
 from firesteel.table.environment.materialized_rows import MaterializedRows
-from firesteel.table.environment.print_style import cell_texts
+from firesteel.table.execution.print_style import cell_texts
 
 if TYPE_CHECKING:
     from firesteel.table.types import RowType

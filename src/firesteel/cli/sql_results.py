@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from firesteel.table.environment.print_style import PrintStyle, print_rows, rows_in_set
 from firesteel.table.environment.row_writers import write_csv, write_json
+from firesteel.table.execution.print_style import PrintStyle, print_rows, rows_in_set
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
 

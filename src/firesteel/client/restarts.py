@@ -26,7 +26,7 @@ class RestartListener:
         if event.status is not JobStatus.RESTARTING or event.cause is None:
             return
         before = self.last
-        repeats = before is not None and _same(before.cause, event.cause)
+        repeats = before is not None and _is_same_failure(before.cause, event.cause)
         self.last = Restart(
             job_id,
             1 if before is None else before.number + 1,
@@ -36,7 +36,7 @@ class RestartListener:
         progress_reporter().restarts(self.last)
 
 
-def _same(one: TaskFailure | None, other: TaskFailure | None) -> bool:
+def _is_same_failure(one: TaskFailure | None, other: TaskFailure | None) -> bool:
     if one is None or other is None:
         return one is other
     return (one.message, one.in_hand, one.user_location) == (other.message, other.in_hand, other.user_location)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.conversions import converted
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import CallSite, Column, as_array
 from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.columns.functions.registry import find_function
-from firesteel.columns.lazy_calls import LAZY, Node, true_rows
+from firesteel.columns.lazy_calls import LAZY, Memo, Node, true_rows
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 from firesteel.columns.user_calls import UserFunctionNode
 from firesteel.columns.values import arrow_type, to_arrow
-
-Memo = dict[Any, Column]
 
 
 class CompiledRex:
@@ -66,7 +63,7 @@ class CompiledFilter:
         self.open = self._rex.open
         self.close = self._rex.close
 
-    def __call__(self, batch: ColumnBatch) -> np.ndarray[Any, Any]:
+    def __call__(self, batch: ColumnBatch) -> Array:
         """Return a boolean per row: True where the condition is TRUE, False where it is FALSE or NULL."""
         return true_rows(self._rex(batch), len(batch))
 

@@ -5,8 +5,8 @@ An operand that cannot raise is computed for all rows, which is faster than sele
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.conversions import converted
 from firesteel.columns.functions.function import Column, as_array
 from firesteel.columns.rex import Call, Literal, Rex
 from firesteel.columns.values import arrow_type
 
-Mask = np.ndarray[Any, Any]
-Node = Callable[[ColumnBatch, dict[Any, Column]], Column]
+Memo = dict[Hashable, Column]
+Node = Callable[[ColumnBatch, Memo], Column]
 
 
 class Compiler(Protocol):
@@ -33,17 +34,17 @@ class Compiler(Protocol):
         """Return whether computing the expression may raise for some rows."""
 
 
-def true_rows(column: Column, length: int) -> Mask:
+def true_rows(column: Column, length: int) -> Array:
     """Return the mask of rows in which a boolean column is TRUE."""
     if isinstance(column, pa.Scalar):
         return np.full(length, bool(column.as_py()))
     if column.null_count:
         column = pc.fill_null(column, False)
-    mask: Mask = column.to_numpy(zero_copy_only=False)
+    mask: Array = column.to_numpy(zero_copy_only=False)
     return mask
 
 
-def _scatter(column: Column, mask: Mask) -> Column:
+def _scatter(column: Column, mask: Array) -> Column:
     """Expand a column of the selected rows to all rows, with NULL in the others."""
     if isinstance(column, pa.Scalar):
         return column
@@ -51,7 +52,7 @@ def _scatter(column: Column, mask: Mask) -> Column:
     return column.take(pa.array(positions, pa.int64(), mask=~mask))
 
 
-def _and_or(decides: bool, combine: Callable[[Any, Any], Any]) -> Callable[[Compiler, Call], Node]:
+def _and_or(decides: bool, combine: Callable[[Column, Column], Column]) -> Callable[[Compiler, Call], Node]:
     """Return the compiler of AND (`decides` is False) or OR (`decides` is True).
 
     Rows whose left operand equals `decides` do not need the right one.
@@ -64,7 +65,7 @@ def _and_or(decides: bool, combine: Callable[[Any, Any], Any]) -> Callable[[Comp
         return node
 
     def pair(left_node: Node, right_node: Node, careful: bool) -> Node:
-        def node(batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+        def node(batch: ColumnBatch, memo: Memo) -> Column:
             left = left_node(batch, memo)
             if not careful:
                 return combine(left, right_node(batch, memo))
@@ -88,7 +89,7 @@ class _Branch:
         self._node = compiler.compile(rex)
         self._careful = compiler.may_fail(rex)
 
-    def condition(self, batch: ColumnBatch, memo: dict[Any, Column], rows: Mask) -> Mask:
+    def condition(self, batch: ColumnBatch, memo: Memo, rows: Array) -> Array:
         """Return which of the given rows satisfy the condition."""
         if not self._careful or rows.all():
             return rows & true_rows(self._node(batch, memo), len(batch))
@@ -97,7 +98,7 @@ class _Branch:
             result[rows] = true_rows(self._node(batch.filter(rows), {}), int(rows.sum()))
         return result
 
-    def value(self, batch: ColumnBatch, memo: dict[Any, Column], rows: Mask) -> tuple[pa.Array, Any]:
+    def value(self, batch: ColumnBatch, memo: Memo, rows: Array) -> tuple[pa.Array, Array | int]:
         """Return values, and the position in them of each given row; at least one row is given."""
         count = int(rows.sum())
         if self._careful and count < len(batch):
@@ -118,7 +119,7 @@ def _case(compiler: Compiler, call: Call) -> Node:
     values = [_Branch(compiler, rex) for rex in (*operands[1:-1:2], operands[-1])]
     target = arrow_type(call.type)
 
-    def node(batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+    def node(batch: ColumnBatch, memo: Memo) -> Column:
         length = len(batch)
         if not length:
             return pa.array([], target)
@@ -169,7 +170,7 @@ def _json_option(compiler: Compiler, call: Call) -> Node:
     return lambda batch, memo: null
 
 
-LAZY: dict[str, Callable[[Any, Call], Node]] = {
+LAZY: dict[str, Callable[[Compiler, Call], Node]] = {
     "AND": _and_or(False, pc.and_kleene),
     "OR": _and_or(True, pc.or_kleene),
     "CASE": _case,

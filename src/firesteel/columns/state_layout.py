@@ -15,7 +15,7 @@ from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
     from firesteel.columns.column_types import DataType
-    from firesteel.columns.kernels.aggregate_calls import CallPlan
+    from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 
 Layout: TypeAlias = tuple[str, ...]
 """A text for each part of the state."""

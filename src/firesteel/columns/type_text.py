@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from firesteel.columns import column_types as t
@@ -94,6 +94,16 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quoted_path(path: Iterable[str]) -> str:
+    """Return the path of a table, function or model, each part quoted in backticks."""
+    return ".".join(map(quoted, path))
+
+
+def text_literal(text: str) -> str:
+    """Return a literal of SQL for a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _class_text(data_type: t.DataType) -> str:
     return data_type.type_name()
 
@@ -101,5 +111,5 @@ def _class_text(data_type: t.DataType) -> str:
 def _field_text(field: t.RowField) -> str:
     text = f"{quoted(field.name)} {type_text(field.data_type)}"
     if field.description != "...":
-        text += " '" + field.description.replace("'", "''") + "'"
+        text += f" {text_literal(field.description)}"
     return text

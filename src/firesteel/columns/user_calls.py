@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sized
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Cell
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Column, as_array
-from firesteel.columns.lazy_calls import Node
+from firesteel.columns.lazy_calls import Memo, Node
 from firesteel.columns.rex import UserCall
 from firesteel.columns.values import arrow_type, to_arrow, to_python
 from firesteel.errors import JobExecutionError
@@ -46,7 +47,7 @@ class UserFunctionNode:
         """Close the function."""
         self._function.close()
 
-    def __call__(self, batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+    def __call__(self, batch: ColumnBatch, memo: Memo) -> Column:
         """Return the results for the rows of a batch."""
         length = len(batch)
         return self._compute([as_array(operand(batch, memo), length) for operand in self._operands], length)
@@ -76,7 +77,7 @@ class UserFunctionNode:
         result = self._function.eval(*map(self._argument, columns, self._types))
         self._check(result, length)
         if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
-            return to_arrow(_rows(result), self._type)
+            return to_arrow(_frame_rows(result), self._type)
         if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
             return to_arrow([None if _missing(value) else value for value in result], self._type)
         return pa.Array.from_pandas(result, type=arrow_type(self._type))
@@ -111,7 +112,7 @@ class UserFunctionNode:
         return series
 
 
-def _rows(frame: pandas.DataFrame) -> list[tuple[Any, ...]]:
+def _frame_rows(frame: pandas.DataFrame) -> list[tuple[Cell, ...]]:
     """Return the rows of a `pandas.DataFrame`."""
     columns = [frame.iloc[:, index].tolist() for index in range(frame.shape[1])]
     return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
+from firesteel.columns.type_text import text_literal
 from firesteel.common.meant import meant
 from firesteel.common.options.sensitive_values import masked
 from firesteel.common.table_errors import ValidationException
@@ -97,13 +98,11 @@ def _identifiers() -> str:
 
 
 def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:
-    options = "\n".join(f"{_quoted(key)}={_quoted(value)}" for key, value in sorted(masked(table.options).items()))
+    options = "\n".join(
+        f"{text_literal(key)}={text_literal(value)}" for key, value in sorted(masked(table.options).items())
+    )
     path = ".".join(table.path)
     return ValidationException(
         f"Unable to create a {direction} for {'reading' if direction == 'source' else 'writing'} table '{path}'. "
         f"{reason}\n\nTable options are:\n\n{options or 'none'}"
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -1,15 +1,11 @@
-"""Functions of the API that jobs carry to their slots.
+"""What the API prints, as jobs carry it to their slots.
 
-They are here, as the process of a slot that imports `firesteel.datastream` for them would import the whole API.
+It is here, as the process of a slot that imports `firesteel.datastream` for it would import the whole API.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-__all__ = ["as_text", "same"]
-
-T = TypeVar("T")
+__all__ = ["as_text"]
 
 
 def as_text(value: object) -> str:
@@ -20,8 +16,3 @@ def as_text(value: object) -> str:
         "(1, 'a')"
     """
     return value if isinstance(value, str) else str(value)
-
-
-def same(value: T) -> T:
-    """Return the value itself."""
-    return value

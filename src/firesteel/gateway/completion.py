@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from firesteel.errors import FiresteelError
 from firesteel.table import StreamTableEnvironment
-from firesteel.table.planner.parse.parse_statements import _SHOWN, StatementParser
+from firesteel.table.planner.parse.parse_statements import SHOWN, StatementParser
 from firesteel.table.planner.parse.reserved_words import RESERVED
 
 _WORD = re.compile(r"[\w$.]*$")
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[\w$.]*$")
 def completions(table_env: StreamTableEnvironment, word: str) -> list[str]:
     """Return all completions of a word: names of tables and columns, then keywords, each in alphabetical order."""
     names = {name for name in _names(table_env) if name.startswith(word)}
-    keywords = {part for phrase in _SHOWN for part in phrase.split()} | RESERVED | StatementParser.statements.keys()
+    keywords = {part for phrase in SHOWN for part in phrase.split()} | RESERVED | StatementParser.statements.keys()
     matching = {part for part in keywords if word and part.startswith(word.upper())}
     return sorted(names) + sorted(matching)
 

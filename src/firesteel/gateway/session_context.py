@@ -28,7 +28,7 @@ from firesteel.common.options.table_options import SQL_CLIENT_MAX_ROWS, SQL_CLIE
 from firesteel.common.table_errors import TableException
 from firesteel.common.types import Row
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
-from firesteel.table.environment.print_style import PrintStyle
+from firesteel.table.execution.print_style import PrintStyle
 from firesteel.table.syntax import statements as s
 from firesteel.table.syntax.statements import Statement
 from firesteel.table.table_parts import executor_of, planner_of, row_type_of, set_streaming

@@ -78,10 +78,10 @@ def refusal_advice(method: Callable[..., object]) -> str:
     """Return the message of the error that a method always raises."""
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method)))):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-            return _text(node.exc.args[0])
+            return _constant_text(node.exc.args[0])
     return "it is not supported"
 
 
-def _text(argument: ast.expr) -> str:
+def _constant_text(argument: ast.expr) -> str:
     parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
     return "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in parts)

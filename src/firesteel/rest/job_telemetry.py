@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from firesteel.common.values.java_text import boolean_text
 from firesteel.runtime.autoscaler.job_scaler import ScalingDecision
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.execution_event import JobEvent
@@ -132,7 +133,7 @@ class JobTelemetry:
         if event.status in _FAILED and event.cause is not None:
             can_restart = event.status is JobStatus.RESTARTING
             is_global = event.cause.vertex_id is None
-            flags = {"canRestart": _text(can_restart), "isGlobalFailure": _text(is_global)}
+            flags = {"canRestart": boolean_text(can_restart), "isGlobalFailure": boolean_text(is_global)}
             self._event(job, FAILURES, "JobFailureEvent", event.timestamp_ms, **flags)
             if job.scheduled_ms is not None:
                 self._initialized(job, event.timestamp_ms, "FAILED")
@@ -176,7 +177,7 @@ class JobTelemetry:
         attributes: dict[str, str | int] = {
             "batchId": batch.batch_id,
             "region": batch.region,
-            "isCheckpoint": _text(batch.is_checkpoint),
+            "isCheckpoint": boolean_text(batch.is_checkpoint),
             "tries": batch.tries,
         }
         self._span(job, BATCHES, "Batch", batch.begun_ms, end_ms, attributes)
@@ -201,7 +202,7 @@ class JobTelemetry:
                 "targetRate": round(decision.arrival),
                 "processingRate": round(decision.true_rate),
                 "pending": round(decision.pending),
-                "isCarriedOut": _text(decision.is_carried_out),
+                "isCarriedOut": boolean_text(decision.is_carried_out),
             }
             if decision.error:
                 attributes["error"] = decision.error
@@ -230,7 +231,3 @@ class JobTelemetry:
         event = Event(scope, name, time_ms, {**job.labels, **attributes})
         for reporter in self.events:
             reporter.add(event)
-
-
-def _text(value: bool) -> str:
-    return str(value).lower()

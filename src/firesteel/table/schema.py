@@ -56,7 +56,7 @@ class Schema:
 
     def __str__(self) -> str:
         lines = [f"  {_column_text(column)}" for column in self._columns]
-        lines += [f"  WATERMARK FOR `{mark.column}` AS {_text(mark)}" for mark in self._watermarks]
+        lines += [f"  WATERMARK FOR `{mark.column}` AS {_definition_text(mark)}" for mark in self._watermarks]
         if self._primary_key:
             names = ", ".join(f"`{name}`" for name in self._primary_key)
             lines.append(f"  CONSTRAINT `{self._constraint_name}` PRIMARY KEY ({names}) NOT ENFORCED")
@@ -227,13 +227,13 @@ def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
     return node_of(expression), expression.text if isinstance(expression, SqlExpression) else ""
 
 
-def _text(definition: ColumnDefinition | WatermarkDefinition) -> str:
+def _definition_text(definition: ColumnDefinition | WatermarkDefinition) -> str:
     return f"[{definition.text}]" if definition.text else expression_summary(definition.expression)
 
 
 def _column_text(column: ColumnDefinition) -> str:
     if column.expression is not None:
-        return f"`{column.name}` AS {_text(column)}"
+        return f"`{column.name}` AS {_definition_text(column)}"
     if not column.is_metadata:
         return f"`{column.name}` {f'[{column.text}]' if column.text else type_text(column.declared_type)}"
     key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""

@@ -12,7 +12,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.job_client import JobClient
 from firesteel.common.notebook_table import NotebookTable, ShownAsTable
 from firesteel.common.types import Row
-from firesteel.table.environment.print_style import MOST_WIDTH, PrintStyle, print_rows
+from firesteel.table.execution.print_style import MOST_WIDTH, PrintStyle, print_rows
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.result_kind import ResultKind
 from firesteel.table.table_schema import TableSchema

@@ -76,7 +76,7 @@ def _each(function: Callable[[Any], Any], target: t.DataType) -> Cast:
     return lambda array: pa.array([None if v is None else function(v) for v in pylist(array)], wanted)
 
 
-def _same(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
+def _no_cast(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
     return lambda array: array
 
 
@@ -293,7 +293,7 @@ _EXACT = (t.IntegralType, t.DecimalType)
 
 # Ordered: the first matching rule makes the conversion.
 _RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any, EvaluationContext], Cast]], ...] = (
-    (lambda source, target: source.same_as(target), _same),
+    (lambda source, target: source.same_as(target), _no_cast),
     (_is(t.DataType, STRINGS), _to_text),
     (_is((*STRINGS, *BYTES), BYTES), _to_bytes),
     (_is(STRINGS, TIMESTAMPS), _text_to_timestamp),
@@ -308,9 +308,9 @@ _RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any, EvaluationCo
     (_is(t.DateType, TIMESTAMPS), _date_to_timestamp),
     (_is(t.TimeType, TIMESTAMPS), _time_to_timestamp),
     (_is(TIMESTAMPS, (t.DateType, t.TimeType)), _timestamp_to_part),
-    (_is(t.TimeType, t.TimeType), _same),
-    (_is(t.DayTimeIntervalType, t.DayTimeIntervalType), _same),
-    (_is(t.YearMonthIntervalType, t.YearMonthIntervalType), _same),
+    (_is(t.TimeType, t.TimeType), _no_cast),
+    (_is(t.DayTimeIntervalType, t.DayTimeIntervalType), _no_cast),
+    (_is(t.YearMonthIntervalType, t.YearMonthIntervalType), _no_cast),
     (_is(_NESTED, _NESTED), _nested),
 )
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.functions.function import Bind, CallSite, Function, Kernel, Operands, Resolved, Types
+from firesteel.columns.functions.function import Bind, CallSite, Column, Function, Kernel, Operands, Resolved, Types
 from firesteel.columns.functions.function_errors import cannot_apply
 from firesteel.columns.functions.signatures import STRING, signature
 from firesteel.columns.functions.time_zones import local_datetime
@@ -58,7 +57,7 @@ def _resolve_watermark(types: Types, operands: Operands) -> Resolved:
 def _bind_watermark(call: CallSite) -> Kernel:
     zoned = isinstance(call.type, t.LocalZonedTimestampType)
 
-    def kernel(columns: list[Any], length: int) -> pa.Scalar:
+    def kernel(columns: list[Column], length: int) -> pa.Scalar:
         moment = _watermark(call.context)
         if moment is not None and not zoned:
             moment = moment.replace(tzinfo=None)

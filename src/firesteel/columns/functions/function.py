@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
+from firesteel.columns.cells import Cell
 from firesteel.columns.conversions import converted
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.pylist import pylist
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 Types = Sequence[t.DataType]
 Operands = Sequence[Rex]
 Resolved = tuple[list[t.DataType], t.DataType]
-Column = Any  # A pa.Array with one value per row, or a pa.Scalar that holds for all rows.
+Column: TypeAlias = pa.Array | pa.ChunkedArray | pa.Scalar
+"""An array with one value per row, or a scalar that holds for all rows."""
+
 Kernel = Callable[[list[Column], int], Column]
 
 
@@ -42,7 +45,7 @@ class CallSite:
     context: EvaluationContext
 
     @property
-    def types(self) -> list[Any]:
+    def types(self) -> list[t.DataType]:
         """Return the types of the operands."""
         return [operand.type for operand in self.operands]
 
@@ -51,7 +54,7 @@ class CallSite:
         """Return the Arrow type of the result."""
         return arrow_type(self.type)
 
-    def literal(self, index: int, default: object = None) -> Any:
+    def literal(self, index: int, default: object = None) -> Cell:
         """Return the value of a constant operand, or `default` if it is missing or not constant."""
         operand = self.operands[index] if index < len(self.operands) else None
         return operand.value if isinstance(operand, Literal) else default
@@ -156,7 +159,7 @@ def _distinct(columns: list[Column], length: int) -> tuple[list[Column], pa.Arra
     return distinct, encoded.indices, len(encoded.dictionary)
 
 
-def _rows(columns: list[Column], length: int) -> Iterable[tuple[Any, ...]]:
+def _rows(columns: list[Column], length: int) -> Iterable[tuple[Cell, ...]]:
     if not columns:
         return [()] * length
     lists = [[c.as_py()] * length if isinstance(c, pa.Scalar) else pylist(c) for c in columns]

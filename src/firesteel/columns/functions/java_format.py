@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from firesteel.columns import column_types as t
@@ -21,7 +22,7 @@ class FormatError(ValueError):
     """A format, or a value that does not fit its specifier."""
 
 
-def java_format(text: str, values: tuple[object, ...], types: list[object]) -> str:
+def java_format(text: str, values: tuple[object, ...], types: Sequence[object]) -> str:
     """Return a text in which specifiers such as `%5.2f` and `%2$s` are replaced by values, in the locale en_US.
 
     Decimals are numbers, and dates and the like have their own text, unlike in Flink, which formats internal objects.
@@ -69,7 +70,7 @@ def _shown(value: object, kind: object, conversion: str, flags: str, width: int,
     if conversion == "b":
         return ("true" if value is True or (value is not None and value is not False) else "false")[:precision]
     if conversion == "s" or (value is None and conversion in "cdoxefg"):
-        return _text(value)[:precision]
+        return _java_text(value)[:precision]
     if conversion == "c" and type(value) is int and 0 <= value <= 0x10FFFF:
         return chr(value)
     if conversion in "dox" and type(value) is int and precision is None:
@@ -79,7 +80,7 @@ def _shown(value: object, kind: object, conversion: str, flags: str, width: int,
     raise FormatError(f"%{conversion} does not format {value!r}")
 
 
-def _text(value: object) -> str:
+def _java_text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -45,15 +45,15 @@ def _equal(left: object, right: object) -> bool:
             return False
     if is_number(left) and is_number(right):
         return _number(left) == _number(right)
-    return type(left) is type(right) and left is not ABSENT and _same(left, right)
+    return type(left) is type(right) and left is not ABSENT and _is_same_json(left, right)
 
 
-def _same(left: object, right: object) -> bool:
+def _is_same_json(left: object, right: object) -> bool:
     """Return whether two values are the same JSON, in which 1 and true differ."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
+        return left.keys() == right.keys() and all(_is_same_json(value, right[key]) for key, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_same, left, right))
+        return len(left) == len(right) and all(map(_is_same_json, left, right))
     return isinstance(left, bool) is isinstance(right, bool) and left == right
 
 
@@ -120,10 +120,10 @@ def _matches(left: object, right: object) -> bool:
         return False
     pattern, value = (left, right) if isinstance(left, Pattern) else (right, left)
     assert isinstance(pattern, Pattern)
-    return any(pattern.regex.fullmatch(_text(one)) for one in (value if isinstance(value, list) else [value]))
+    return any(pattern.regex.fullmatch(_matched_text(one)) for one in (value if isinstance(value, list) else [value]))
 
 
-def _text(value: object) -> str:
+def _matched_text(value: object) -> str:
     """Return what a pattern is compared with; other values are as the empty text."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from firesteel.columns.functions.function import Column
 from firesteel.columns.value_text import UTC
 
 LOCAL = pa.timestamp("us")
 INSTANT = pa.timestamp("us", "UTC")
 
 
-def to_local(column: Any, time_zone: datetime.tzinfo) -> Any:
+def to_local(column: Column, time_zone: datetime.tzinfo) -> Column:
     """Return the local times of instants."""
     if isinstance(time_zone, ZoneInfo):
         return pc.local_timestamp(column.cast(pa.timestamp("us", time_zone.key)))
     return pc.add(column.cast(LOCAL), _offset(time_zone))
 
 
-def to_instant(column: object, time_zone: datetime.tzinfo) -> Any:
+def to_instant(column: Column, time_zone: datetime.tzinfo) -> Column:
     """Return the instants of local times.
 
     As in Java's `ZonedDateTime`, a local time that occurs twice is the earlier instant, and one that is skipped is that

@@ -39,7 +39,7 @@ def _constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 
-def _text(value: object) -> str:
+def _json_text(value: object) -> str:
     """Return the JSON text of a value in the form of columns."""
     if value is None:
         return "null"
@@ -52,9 +52,9 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, list):
-        return f"[{','.join(map(_text, value))}]"
+        return f"[{','.join(map(_json_text, value))}]"
     assert isinstance(value, dict)
-    return object_text({key: _text(item) for key, item in value.items()})
+    return object_text({key: _json_text(item) for key, item in value.items()})
 
 
 def _parsed(text: str, pairs_hook: Callable[[Pairs], dict[str, object]] = _last_values) -> object:
@@ -67,7 +67,7 @@ def _parsed(text: str, pairs_hook: Callable[[Pairs], dict[str, object]] = _last_
 def _parse(text: str, allows_duplicates: bool = False) -> str:
     hook = _last_values if allows_duplicates else _single_values
     try:
-        return _text(_parsed(text, hook))
+        return _json_text(_parsed(text, hook))
     except (ValueError, RecursionError) as error:
         raise FunctionError(f"Failed to parse json string: {text} ({error})") from error
 
@@ -88,14 +88,14 @@ def _field(text: str, name: str) -> str | None:
     value = _parsed(text)
     if not isinstance(value, dict):
         raise FunctionError(f"Expected a VARIANT that is an object, found {text}")
-    return _text(value[name]) if name in value else None
+    return _json_text(value[name]) if name in value else None
 
 
 def _element(text: str, position: int) -> str | None:
     value = _parsed(text)
     if not isinstance(value, list):
         raise FunctionError(f"Expected a VARIANT that is an array, found {text}")
-    return _text(value[position - 1]) if 1 <= position <= len(value) else None
+    return _json_text(value[position - 1]) if 1 <= position <= len(value) else None
 
 
 FUNCTIONS = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat, slices
 from firesteel.columns.kernel import Kernel, KernelContext
-from firesteel.columns.kernels.row_order import Order, sorted_places
+from firesteel.columns.kernels.rows.row_order import Order, sorted_places
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY

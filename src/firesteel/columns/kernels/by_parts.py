@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernel import Kernel, KernelContext, KernelFactory, StateTable
-from firesteel.columns.kernels.spilled_rows import BoundedInputs
+from firesteel.columns.kernels.rows.spilled_rows import BoundedInputs
 from firesteel.columns.state_layout import STATELESS, Layout
 
 if TYPE_CHECKING:

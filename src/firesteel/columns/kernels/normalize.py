@@ -11,10 +11,10 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.kernels.changes import hidden, replacements
-from firesteel.columns.kernels.live_rows import are_equal
-from firesteel.columns.kernels.past_rows import PastRows, PlacedRows
-from firesteel.columns.kernels.segments import distinct, first_of_segments
+from firesteel.columns.kernels.rows.changes import hidden, replacements
+from firesteel.columns.kernels.rows.live_rows import are_equal
+from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows
+from firesteel.columns.kernels.rows.segments import distinct, first_of_segments
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type

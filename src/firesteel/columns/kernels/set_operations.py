@@ -14,9 +14,9 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import CleaningTime, taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.kernels.key_numbers import KeyNumbers
-from firesteel.columns.kernels.saved_rows import LEAST, SavedRows
-from firesteel.columns.kernels.segments import count_on, distinct
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
+from firesteel.columns.kernels.rows.segments import count_on, distinct
 from firesteel.columns.rows import DELETE, INSERT, batch_of, signs_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type

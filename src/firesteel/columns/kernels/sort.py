@@ -8,9 +8,9 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
 from firesteel.columns.kernels.bounded_sort import BoundedSort
-from firesteel.columns.kernels.row_order import Order, sorted_places
-from firesteel.columns.kernels.waiting_rows import WaitingRows
-from firesteel.columns.kernels.windows import millis_of
+from firesteel.columns.kernels.rows.row_order import Order, sorted_places
+from firesteel.columns.kernels.times.time_windows import millis_of
+from firesteel.columns.kernels.times.waiting_rows import WaitingRows
 from firesteel.columns.rows import batch_of
 from firesteel.columns.state_layout import STATELESS, Layout, rows_layout
 from firesteel.columns.values import arrow_type

@@ -14,10 +14,15 @@ from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
-from firesteel.columns.kernels.key_numbers import groups_by
-from firesteel.columns.kernels.listed_rows import Listed, ListedRows
-from firesteel.columns.kernels.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.segments import clamped_counts, first_of_segments, places_in_turn, starts_of_segments
+from firesteel.columns.kernels.ranks.prefix_ranks import PrefixRanks
+from firesteel.columns.kernels.rows.key_numbers import groups_by
+from firesteel.columns.kernels.rows.listed_rows import Listed, ListedRows
+from firesteel.columns.kernels.rows.segments import (
+    clamped_counts,
+    first_of_segments,
+    places_in_turn,
+    starts_of_segments,
+)
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type

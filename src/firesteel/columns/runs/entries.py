@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
-from firesteel.columns.kernels.row_groups import RowGroups
 from firesteel.columns.pylist import pylist
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import are_same
 from firesteel.common.trust.pickling import pickled
 

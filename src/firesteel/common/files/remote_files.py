@@ -51,16 +51,16 @@ def saying(action: str, path: str) -> Iterator[None]:
     except (RemoteFileError, FileExistsError):
         raise
     except FileNotFoundError as error:
-        raise RemoteFileNotFoundError(action, path, _text(error, "it does not exist")) from error
+        raise RemoteFileNotFoundError(action, path, _message(error, "it does not exist")) from error
     except PermissionError as error:
-        problem = f"access was denied ({_text(error, 'without a reason')}); {_CREDENTIALS}"
+        problem = f"access was denied ({_message(error, 'without a reason')}); {_CREDENTIALS}"
         raise RemoteFileError(action, path, problem) from error
     except Exception as error:
         hint = f"; {_CREDENTIALS}" if "redentials" in type(error).__name__ else ""
-        raise RemoteFileError(action, path, f"{_text(error, type(error).__name__)}{hint}") from error
+        raise RemoteFileError(action, path, f"{_message(error, type(error).__name__)}{hint}") from error
 
 
-def _text(error: BaseException, otherwise: str) -> str:
+def _message(error: BaseException, otherwise: str) -> str:
     text = str(error).rstrip(".")
     # Some libraries use the path as the whole message.
     return text if " " in text else otherwise

@@ -53,7 +53,7 @@ def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     if isinstance(type_info, BasicTypeInfo):
         if type_info.basic_type in _NARROWED:
             return _narrowing(WHOLE_BITS[type_info.basic_type])
-        return _text if type_info.basic_type is BasicType.STRING else unchanged
+        return _java_text if type_info.basic_type is BasicType.STRING else unchanged
     return next((build(type_info) for kind, build in _BUILDERS if isinstance(type_info, kind)), unchanged)
 
 
@@ -72,7 +72,7 @@ def _narrowing(bits: int) -> Callable[[object], object]:
     return narrow
 
 
-def _text(value: object) -> Any:
+def _java_text(value: object) -> Any:
     """Return Java's text of a number, boolean, list or map, and other values unchanged."""
     if isinstance(value, bool):
         return to_java_string(value, Types.BOOLEAN())
@@ -88,7 +88,7 @@ def _text(value: object) -> Any:
 
 
 def _inner_text(value: object) -> str:
-    return "null" if value is None else str(_text(value))
+    return "null" if value is None else str(_java_text(value))
 
 
 def _has_attributes(value: object) -> bool:

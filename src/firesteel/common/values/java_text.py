@@ -62,7 +62,8 @@ def _nullable(text: Formatter) -> Formatter:
     return lambda value: "null" if value is None else text(value)
 
 
-def _boolean_text(value: object) -> str:
+def boolean_text(value: object) -> str:
+    """Return `true` or `false`."""
     return "true" if value else "false"
 
 
@@ -148,7 +149,7 @@ def _instant_text(value: Instant) -> str:
 
 
 _SCALARS: dict[BasicType, Formatter] = {
-    BasicType.BOOLEAN: _boolean_text,
+    BasicType.BOOLEAN: boolean_text,
     BasicType.DOUBLE: _double_text,
     BasicType.FLOAT: _float_text,
     BasicType.INSTANT: _instant_text,

@@ -63,7 +63,7 @@ class RecordReader(SourceReader):
         for table, batches in self._reader.captured(part):
             for batch in batches:
                 elements: list[object] = []
-                for kind, row, source in _rows(self._reader.record_table(table), batch, is_snapshot):
+                for kind, row, source in _changes(self._reader.record_table(table), batch, is_snapshot):
                     if kind is Kind.UPDATE_BEFORE:
                         before = row
                         continue
@@ -79,7 +79,7 @@ class RecordReader(SourceReader):
         self._reader.close()
 
 
-def _rows(table: RecordTable, batch: ColumnBatch, is_snapshot: bool) -> Iterator[tuple[Kind, Fields, Fields]]:
+def _changes(table: RecordTable, batch: ColumnBatch, is_snapshot: bool) -> Iterator[tuple[Kind, Fields, Fields]]:
     names = [column.column.name for column in table.columns]
     values = [one.encode(array) for one, array in zip(table.columns, batch.columns, strict=False)]
     rows = zip(*values, strict=True) if values else iter([()] * batch.length)

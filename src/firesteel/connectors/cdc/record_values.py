@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.pylist import pylist
+from firesteel.connectors.formats.text_values import bytes_text
 from firesteel.connectors.table_connector import Column
 
 Encode = Callable[[pa.Array], list[object]]
@@ -53,12 +53,12 @@ def _moment(text: str) -> str:
 
 def encoded(values: pa.Array) -> list[object]:
     """Return bytes as Base64."""
-    return [None if value is None else _base64(value) for value in pylist(values)]
+    return [None if value is None else bytes_text(value) for value in pylist(values)]
 
 
 def reversed_bytes(values: pa.Array) -> list[object]:
     """Return bits as Base64 of bytes of which the first has the last bits."""
-    return [None if value is None else _base64(value[::-1]) for value in pylist(values)]
+    return [None if value is None else bytes_text(value[::-1]) for value in pylist(values)]
 
 
 def whole_numbers(values: pa.Array) -> list[object]:
@@ -68,16 +68,12 @@ def whole_numbers(values: pa.Array) -> list[object]:
 
 def _unscaled(values: pa.Array) -> list[object]:
     scale = values.type.scale
-    return [None if value is None else _base64(big_endian(int(value.scaleb(scale)))) for value in pylist(values)]
+    return [None if value is None else bytes_text(big_endian(int(value.scaleb(scale)))) for value in pylist(values)]
 
 
 def big_endian(value: int) -> bytes:
     """Return the shortest big-endian form of an integer with a sign."""
     return value.to_bytes((value if value >= 0 else ~value).bit_length() // 8 + 1, "big", signed=True)
-
-
-def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
 
 
 def _texts(values: pa.Array) -> list[object]:

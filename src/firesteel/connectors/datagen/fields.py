@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
+from firesteel.columns.cells import Cell
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_options import Options
@@ -22,8 +23,8 @@ _DEFAULT_LENGTH = 100
 _DEFAULT_ELEMENTS = 3
 _DAY = datetime.timedelta(days=1)
 
-Random = Any
-Values = Callable[[Random, int], list[Any]]
+Random = np.random.Generator
+Values = Callable[[Random, int], list[Cell]]
 
 
 class Field:
@@ -123,7 +124,7 @@ def _strings(options: Options, kind: Any) -> Values:
     length = min(options.number("length", min(default, kind.length)), kind.length)
     is_bytes = isinstance(kind, (t.BinaryType, t.VarBinaryType))
 
-    def values(random: Random, rows: int) -> list[Any]:
+    def values(random: Random, rows: int) -> list[Cell]:
         if is_bytes:
             return [random.bytes(length) for _ in range(rows)]
         digits = random.integers(0, 16, (rows, length))
@@ -135,7 +136,7 @@ def _strings(options: Options, kind: Any) -> Values:
 def _times(options: Options, kind: t.DataType) -> Values:
     past = options.duration_ms("max-past", 0) or 0
 
-    def values(random: Random, rows: int) -> list[Any]:
+    def values(random: Random, rows: int) -> list[Cell]:
         now = datetime.datetime.now(datetime.UTC)
         moments = [now - datetime.timedelta(milliseconds=int(ms)) for ms in random.integers(0, past + 1, rows)]
         if isinstance(kind, t.DateType):

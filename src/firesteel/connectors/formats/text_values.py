@@ -22,6 +22,7 @@ from firesteel.common.values.java_parsing import (
     parse_integer,
     trimmed,
 )
+from firesteel.common.values.java_text import boolean_text
 from firesteel.connectors.formats.time_texts import (
     clock_text,
     clock_time,
@@ -161,11 +162,6 @@ def writer_of(kind: t.DataType, style: Style = Style.SQL, is_plain: bool = False
 
 def _shortest(value: Decimal) -> str:
     return str(value.normalize(_WIDE)) if value else "0"
-
-
-def boolean_text(value: object) -> str:
-    """Return `true` or `false`."""
-    return "true" if value else "false"
 
 
 _WRITERS: dict[type[t.DataType], Write] = {

@@ -18,7 +18,7 @@ from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.connectors.formats.table_format import Format
-from firesteel.connectors.kafka.records import Headers, KafkaRecordSerializationSchema, Record, _RecordSettings
+from firesteel.connectors.kafka.records import Headers, KafkaRecordSerializationSchema, Record, RecordSettings
 
 _TEXT, _TIMESTAMP = t.VarCharType(t.MAX_LENGTH, False), t.LocalZonedTimestampType(3, False)
 _HEADERS = t.MapType(_TEXT.nullable(), t.VarBinaryType(t.MAX_LENGTH), False)
@@ -203,7 +203,7 @@ class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
         is_upsert: bool,
         buffered_rows: int = 0,
     ) -> None:
-        super().__init__(_RecordSettings(topic=target.topics[0] if target.topics else None))
+        super().__init__(RecordSettings(topic=target.topics[0] if target.topics else None))
         self._target = target
         self._key = key
         self._key_columns = key_columns

@@ -46,7 +46,9 @@ class KafkaTopicSelector(ABC):
 
 
 @dataclass(frozen=True)
-class _RecordSettings:
+class RecordSettings:
+    """What makes records of elements, as the builder has collected it."""
+
     topic: str | None = None
     select_topic: Callable[[Any], str] | None = None
     key_schema: SerializationSchema[Any] | None = None
@@ -78,7 +80,7 @@ class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
         [('totals', None, b'a', 0, None)]
     """
 
-    def __init__(self, settings: _RecordSettings) -> None:
+    def __init__(self, settings: RecordSettings) -> None:
         self._settings = settings
 
     @staticmethod
@@ -130,7 +132,7 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._settings = _RecordSettings()
+        self._settings = RecordSettings()
 
     def build(self) -> KafkaRecordSerializationSchema[T]:
         """Return the schema.

@@ -53,14 +53,14 @@ class SavepointSource(Source[Row]):
 
     def create_enumerator(self, configuration: Mapping[str, str]) -> SourceEnumerator:
         """Return the enumerator of subtasks."""
-        return _Subtasks(_rows(self.settings, self.settings.path, configuration))
+        return _Subtasks(_keyed_rows(self.settings, self.settings.path, configuration))
 
     def create_reader(self, context: SourceReaderContext) -> SourceReader:
         """Return the reader of a subtask."""
         return _SubtaskReader(self.settings, context.configuration)
 
 
-def _rows(settings: SavepointSettings, path: str, configuration: Mapping[str, str]) -> KeyedRows:
+def _keyed_rows(settings: SavepointSettings, path: str, configuration: Mapping[str, str]) -> KeyedRows:
     from firesteel.state_processor.keyed_rows import KeyedRows  # late import: it imports all operators
 
     return KeyedRows(path, settings.operator_id, settings.states, configuration)
@@ -93,6 +93,6 @@ class _SubtaskReader(SourceReader):
         if part.start == part.end:
             return
         subtask, _, path = part.split.split_id.partition("@")
-        rows = _rows(self._settings, path, self._configuration).read(int(subtask))
+        rows = _keyed_rows(self._settings, path, self._configuration).read(int(subtask))
         while chunk := list(islice(rows, CHUNK_ELEMENTS)):
             yield chunk

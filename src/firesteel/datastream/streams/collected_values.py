@@ -23,6 +23,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.java_text import to_java_string
 
 Conversion = Callable[[Any], Any]
@@ -63,15 +64,11 @@ def _shortest(value: float) -> float:
     return float(to_java_string(value, _FLOAT))
 
 
-def _same(value: object) -> Any:
-    return value
-
-
 def _map_of(type_info: Any) -> Conversion | None:
     key, value = collected(type_info.key_type), collected(type_info.value_type)
     if key is None and value is None:
         return None
-    of_key, of_value = key or _same, value or _same
+    of_key, of_value = key or unchanged, value or unchanged
     return lambda entries: {of_key(k): of_value(v) for k, v in entries.items()}
 
 
@@ -79,7 +76,7 @@ def _fields_of(type_info: Any) -> Conversion | None:
     fields = [collected(field) for field in type_info.get_field_types()]
     if not any(fields):
         return None
-    conversions = [field or _same for field in fields]
+    conversions = [field or unchanged for field in fields]
 
     def convert(values: Any) -> Any:
         converted = [of_field(value) for of_field, value in zip(conversions, values, strict=True)]

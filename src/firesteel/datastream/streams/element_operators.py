@@ -9,12 +9,12 @@ from firesteel.common.checks import require
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.streams.batches import BatchSettings, with_batches
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.functions import operator_descriptors as op
-from firesteel.functions.carried_functions import same
 from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, values_of, with_operator
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import (
@@ -278,5 +278,5 @@ class ElementOperators(StreamBase[T]):
             output_tag=output_tag.tag_id,
             user_location=user_location(),
         )
-        operator = op.MapOperator(same)  # as in PyFlink: gives the side output an operator with settings
+        operator = op.MapOperator(unchanged)  # as in PyFlink: gives the side output an operator with settings
         return self._new_stream(add_operator(self._new_stream(side), "Map", operator, output_tag.type_info))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.operators.chain.function_calls import times_or_none
 from firesteel.operators.chain.operator import Output, Timestamps
 
 __all__ = ["WaitingElements"]
@@ -44,12 +45,8 @@ class WaitingElements:
         count, begin = len(results), 0
         marks, self.marks = self.marks_before(count), [(at - count, mark) for at, mark in self.marks if at > count]
         for at, mark in marks:
-            output.hand_on(results[begin:at], _times(self.timestamps[begin:at]))
+            output.hand_on(results[begin:at], times_or_none(self.timestamps[begin:at]))
             output.watermark(mark)
             begin = at
-        output.hand_on(results[begin:], _times(self.timestamps[begin:count]))
+        output.hand_on(results[begin:], times_or_none(self.timestamps[begin:count]))
         del self.values[:count], self.timestamps[:count]
-
-
-def _times(timestamps: list[int | None]) -> Timestamps:
-    return None if timestamps.count(None) == len(timestamps) else timestamps

@@ -143,11 +143,11 @@ def collect(results, timestamp):
         if main.values:
             values, timestamps = main.values, main.timestamps
             main.begin()
-            self._output.hand_on(values, _without_nones(timestamps))
+            self._output.hand_on(values, times_or_none(timestamps))
         if self._sides:
             sides, self._sides = self._sides, {}
             for tag, part in sides.items():
-                self._output.hand_on_side(tag, part.values, _without_nones(part.timestamps))
+                self._output.hand_on_side(tag, part.values, times_or_none(part.timestamps))
 
 
 def compiled(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
@@ -155,7 +155,8 @@ def compiled(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any
     return function_of(source, dict(scope), __file__, name)
 
 
-def _without_nones(timestamps: list[int | None]) -> Timestamps:
+def times_or_none(timestamps: list[int | None]) -> Timestamps:
+    """Return the timestamps of elements, or None if no element has one."""
     return None if timestamps.count(None) == len(timestamps) else timestamps
 
 

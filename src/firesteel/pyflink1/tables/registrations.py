@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from firesteel.columns.type_text import quoted
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.csv_sink import CsvTableSink
 from firesteel.pyflink1.tables.csv_source import CsvTableSource
@@ -37,13 +38,13 @@ def register_java_function(self: TableEnvironment, name: str, function_class_nam
 def register_table(self: TableEnvironment, name: str, table: Table) -> None:
     """Register a table under a name."""
     note("register_table()", _VIEW)
-    self.create_temporary_view(_quoted(name), table)
+    self.create_temporary_view(quoted(name), table)
 
 
 def register_table_source(self: TableEnvironment, name: str, table_source: CsvTableSource) -> None:
     """Register a source under a name."""
     note("register_table_source()", _TABLE)
-    self.create_temporary_table(_quoted(name), table_source.descriptor)
+    self.create_temporary_table(quoted(name), table_source.descriptor)
 
 
 def register_table_sink(
@@ -68,7 +69,7 @@ def register_table_sink(
     else:
         assert configured_sink is not None
         sink = configured_sink.configure(table_sink, field_types or [])
-    self.create_temporary_table(_quoted(name), sink.descriptor)
+    self.create_temporary_table(quoted(name), sink.descriptor)
     set_file_target(self, name, sink.target)
 
 
@@ -81,11 +82,7 @@ def from_table_source(self: TableEnvironment, table_source: CsvTableSource) -> T
 def scan(self: TableEnvironment, *table_path: str) -> Table:
     """Return a table by the components of its path."""
     note("scan()", _PATH)
-    return self.from_path(".".join(map(_quoted, table_path)))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return self.from_path(".".join(map(quoted, table_path)))
 
 
 _PLACES = ("table.TableEnvironment",)

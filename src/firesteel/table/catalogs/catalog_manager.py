@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.rex import UserFunction
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted_path
 from firesteel.common.meant import meant
 from firesteel.common.table_errors import CatalogException, DatabaseNotExistException, ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, ScanSource, SinkRequest, TableSink
@@ -15,7 +15,7 @@ from firesteel.table.catalogs.catalog_base import Catalog
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, ObjectPath
 from firesteel.table.catalogs.memory_catalog import GenericInMemoryCatalog
 from firesteel.table.catalogs.model_catalog import ModelCatalog
-from firesteel.table.execution.schema_resolver import resolve_table
+from firesteel.table.catalogs.schema_resolver import resolve_table
 from firesteel.table.functions.function_catalog import FunctionCatalog
 from firesteel.table.planner.parse.parser import parse
 from firesteel.table.syntax.statements import Query
@@ -215,14 +215,14 @@ class CatalogManager:
             resolve_table(table, path, self)
         if is_temporary:
             if path in self._temporary and not ignore_if_exists:
-                raise ValidationException(f"Temporary table '{_quoted(path)}' already exists")
+                raise ValidationException(f"Temporary table '{quoted_path(path)}' already exists")
             self._temporary.setdefault(path, table)
             return
         catalog = self._catalog_for("CreateTable", path)
         try:
             catalog.create_table(ObjectPath(*path[1:]), table, ignore_if_exists)
         except CatalogException as error:
-            raise ValidationException(f"Could not execute CreateTable in path {_quoted(path)}: {error}") from error
+            raise ValidationException(f"Could not execute CreateTable in path {quoted_path(path)}: {error}") from error
 
     def _catalog_for(self, action: str, path: Path) -> Catalog:
         if path[0] not in self._catalogs:
@@ -230,7 +230,7 @@ class CatalogManager:
         catalog = self._catalogs[path[0]]
         if not catalog.database_exists(path[1]):
             cause = DatabaseNotExistException(path[0], path[1])
-            raise ValidationException(f"Could not execute {action} in path {_quoted(path)}: {cause}") from cause
+            raise ValidationException(f"Could not execute {action} in path {quoted_path(path)}: {cause}") from cause
         return catalog
 
     def add_anonymous(self, path: Path, table: CatalogBaseTable) -> None:
@@ -267,8 +267,8 @@ class CatalogManager:
             return False
         if path in self._temporary and self._temporary[path].is_view == is_view:
             raise ValidationException(
-                f"Temporary {kind.lower()} with identifier '{_quoted(path)}' exists. Drop it first before removing the "
-                f"permanent {kind.lower()}."
+                f"Temporary {kind.lower()} with identifier '{quoted_path(path)}' exists. Drop it first before removing "
+                f"the permanent {kind.lower()}."
             )
         found = self._permanent(path)
         if found is None or found.is_view != is_view:
@@ -288,7 +288,7 @@ class CatalogManager:
         target = self.qualify((*path[: 3 - len(new_path)], *new_path))
         if path in self._temporary:
             kind = "View" if self._temporary[path].is_view else "Table"
-            raise ValidationException(f"{kind} {_quoted(path)} doesn't exist or is a temporary {kind.lower()}.")
+            raise ValidationException(f"{kind} {quoted_path(path)} doesn't exist or is a temporary {kind.lower()}.")
         if target[:2] != path[:2]:
             raise ValidationException("The table can't be renamed into another catalog or database")
         self.catalog(path[0]).rename_table(ObjectPath(*path[1:]), target[2], False)
@@ -328,10 +328,6 @@ class CatalogManager:
     def find_function(self, path: Path) -> UserFunction | None:
         """Return a function of the user, or None if there is none or a built-in one takes precedence."""
         return self.functions.find(path)
-
-
-def _quoted(path: Path) -> str:
-    return ".".join(map(quoted, path))
 
 
 def _view_query(text: str) -> object:

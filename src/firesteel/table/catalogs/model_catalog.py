@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted_path
 from firesteel.common.table_errors import CatalogException, ValidationException
 from firesteel.table.catalogs.catalog_objects import CatalogModel, ObjectPath
 
@@ -64,14 +64,14 @@ class ModelCatalog:
         path = self._catalogs.qualify(path)
         if is_temporary:
             if path in self._temporary and not ignore_if_exists:
-                raise ValidationException(f"Temporary model '{_quoted(path)}' already exists")
+                raise ValidationException(f"Temporary model '{quoted_path(path)}' already exists")
             self._temporary.setdefault(path, model)
             return
         catalog = self._catalogs.catalog(path[0])
         try:
             catalog.create_model(ObjectPath(*path[1:]), model, ignore_if_exists)
         except CatalogException as error:
-            raise ValidationException(f"Could not execute CreateModel in path {_quoted(path)}: {error}") from error
+            raise ValidationException(f"Could not execute CreateModel in path {quoted_path(path)}: {error}") from error
 
     def drop(self, path: Path, is_temporary: bool, ignore_if_not_exists: bool) -> bool:
         """Remove a model and return whether it existed.
@@ -107,10 +107,10 @@ class ModelCatalog:
         """
         path = self._catalogs.qualify(path)
         if path in self._temporary:
-            raise ValidationException(f"Model {_quoted(path)} is a temporary model.")
+            raise ValidationException(f"Model {quoted_path(path)} is a temporary model.")
         found = self._stored(path)
         if found is None and not ignore_if_not_exists:
-            raise ValidationException(f"Model {_quoted(path)} doesn't exist.")
+            raise ValidationException(f"Model {quoted_path(path)} doesn't exist.")
         return found
 
     def replace(self, path: Path, model: CatalogModel) -> None:
@@ -137,7 +137,3 @@ class ModelCatalog:
             self._catalogs.catalog(path[0]).rename_model(ObjectPath(*path[1:]), target[2], False)
         except CatalogException as error:
             raise ValidationException(f"{action}: {error}") from error
-
-
-def _quoted(path: Path) -> str:
-    return ".".join(map(quoted, path))

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from firesteel.columns import column_types as t
-from firesteel.columns.pylist import pylist
-from firesteel.columns.value_text import cast_formatter
-from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
+from firesteel.table.execution.print_style import value_as_text
 
 __all__ = ["write_csv", "write_json"]
 
@@ -31,7 +29,7 @@ def write_csv(rows: Iterable[Row], row_type: t.RowType, out: TextIO, has_kinds: 
     writer.writerow([_KIND, *row_type.field_names()] if has_kinds else row_type.field_names())
     for row in rows:
         cells = zip(row, row_type.field_types(), strict=True)
-        texts = ["" if value is None else _text(value, kind) for value, kind in cells]
+        texts = ["" if value is None else value_as_text(value, kind) for value, kind in cells]
         writer.writerow([str(row.get_row_kind()), *texts] if has_kinds else texts)
         out.flush()
 
@@ -66,8 +64,4 @@ def _json(value: Any, kind: t.DataType) -> object:
         return _fields(value, kind)
     if isinstance(kind, t.ArrayType):
         return [_json(one, kind.element_type) for one in value]
-    return _text(value, kind)
-
-
-def _text(value: object, kind: t.DataType) -> str:
-    return cast_formatter(kind)(pylist(to_arrow([value], kind))[0])
+    return value_as_text(value, kind)

@@ -21,7 +21,7 @@ from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.execution_mode import RuntimeExecutionMode
 from firesteel.functions.operator_builder import add_operator, transformation_of
 from firesteel.functions.operator_descriptors import RowsToColumnsOperator
-from firesteel.table.execution.schema_resolver import resolve_columns
+from firesteel.table.catalogs.schema_resolver import resolve_columns
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver

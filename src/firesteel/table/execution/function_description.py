@@ -8,6 +8,7 @@ from firesteel.columns.functions.aggregates import Aggregate
 from firesteel.columns.functions.function import Function
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.values.java_text import boolean_text
 from firesteel.table.functions.udf_wrappers import (
     UserDefinedAggregateFunctionWrapper,
     UserDefinedAsyncScalarFunctionWrapper,
@@ -34,7 +35,7 @@ def described_function(catalogs: CatalogManager, path: tuple[str, ...], extended
     if found is None:
         name = ".".join(map(quoted, path))
         raise ValidationException(f"Function with the identifier '{name}' doesn't exist.")
-    rows = [["is system function", _text(found.is_system)], ["is temporary", _text(found.is_temporary)]]
+    rows = [["is system function", boolean_text(found.is_system)], ["is temporary", boolean_text(found.is_temporary)]]
     if found.declared is not None:
         rows += [
             ["class name", found.declared.get_class_name()],
@@ -47,15 +48,11 @@ def described_function(catalogs: CatalogManager, path: tuple[str, ...], extended
     rows += [
         ["kind", _kind(found.function)],
         ["requirements", "[]"],
-        ["is deterministic", _text(getattr(found.function, "deterministic", True))],
+        ["is deterministic", boolean_text(getattr(found.function, "deterministic", True))],
         ["supports constant folding", "true"],
     ]
     signature = _signature(found.function, name)
     return [*rows, ["signature", signature]] if signature else rows
-
-
-def _text(value: bool) -> str:
-    return str(value).lower()
 
 
 def _kind(function: object) -> str:

@@ -10,8 +10,8 @@ from firesteel.common.cases import method_case
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import CatalogModel
-from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.execution.executor import Executor
+from firesteel.table.execution.print_style import PrintStyle
 from firesteel.table.execution.show_create import create_model_text
 from firesteel.table.schema import Schema
 from firesteel.table.syntax import statements as s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.columns.type_text import full_type_text, quoted
+from firesteel.columns.type_text import full_type_text, quoted, quoted_path, text_literal
 from firesteel.common.table_errors import TableException
 from firesteel.table.catalogs.catalog_objects import CatalogBaseTable, CatalogModel
 from firesteel.table.expression_functions.expression_text import expression_sql
@@ -28,9 +28,9 @@ def create_table_text(table: CatalogBaseTable, path: tuple[str, ...], is_tempora
     if key:
         columns = ", ".join(map(quoted, primary_key_of(schema)))
         lines.append(f"  CONSTRAINT {quoted(constraint_of(schema) or '')} PRIMARY KEY ({columns}) NOT ENFORCED")
-    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}TABLE {_name(path)} (\n" + ",\n".join(lines) + "\n)\n"
+    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}TABLE {quoted_path(path)} (\n" + ",\n".join(lines) + "\n)\n"
     if table.comment is not None:
-        text += f"COMMENT {_string(table.comment)}\n"
+        text += f"COMMENT {text_literal(table.comment)}\n"
     if table.distribution is not None:
         text += _distribution(table.distribution) + "\n"
     if table.partition_keys:
@@ -47,18 +47,19 @@ def create_view_text(view: CatalogBaseTable, path: tuple[str, ...], is_temporary
     if view.view_schema is not None:
         raise TableException("SHOW CREATE VIEW is not supported for views registered by Table API.")
     columns = ",\n".join(f"  {quoted(column.name)}" for column in columns_of(view.schema))
-    comment = f"COMMENT {_string(view.comment)}\n" if view.comment else ""
-    return f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {_name(path)} (\n{columns}\n)\n{comment}AS {view.text}\n"
+    comment = f"COMMENT {text_literal(view.comment)}\n" if view.comment else ""
+    create = f"CREATE {'TEMPORARY ' if is_temporary else ''}VIEW {quoted_path(path)}"
+    return f"{create} (\n{columns}\n)\n{comment}AS {view.text}\n"
 
 
 def create_model_text(model: CatalogModel, path: tuple[str, ...], is_temporary: bool) -> str:
     """Return the CREATE MODEL statement of a model."""
-    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}MODEL {_name(path)}\n"
+    text = f"CREATE {'TEMPORARY ' if is_temporary else ''}MODEL {quoted_path(path)}\n"
     for word, schema in (("INPUT", input_schema_of(model)), ("OUTPUT", output_schema_of(model))):
         columns = ", ".join(_column(column, False) for column in columns_of(schema))
         text += f"{word} ({columns})\n" if columns else ""
     if model.get_comment():
-        text += f"COMMENT {_string(model.get_comment())}\n"
+        text += f"COMMENT {text_literal(model.get_comment())}\n"
     return text + _options(model.get_options())
 
 
@@ -66,7 +67,7 @@ def create_catalog_text(name: str, options: dict[str, str], comment: str | None)
     """Return the CREATE CATALOG statement of a catalog."""
     text = f"CREATE CATALOG {quoted(name)}\n"
     if comment is not None:
-        text += f"COMMENT {_string(comment)}\n"
+        text += f"COMMENT {text_literal(comment)}\n"
     return text + _options(options)
 
 
@@ -78,11 +79,11 @@ def _column(column: ColumnDefinition, is_key: bool) -> str:
         text += f" {full_type_text(column.declared_type.not_null() if is_key else column.declared_type)}"
     if column.is_metadata:
         if column.metadata_key is not None:
-            text += f" METADATA FROM {_string(column.metadata_key)}"
+            text += f" METADATA FROM {text_literal(column.metadata_key)}"
         else:
             text += " METADATA"
         text += " VIRTUAL" if column.is_virtual else ""
-    return text + (f" COMMENT {_string(column.comment)}" if column.comment else "")
+    return text + (f" COMMENT {text_literal(column.comment)}" if column.comment else "")
 
 
 def _distribution(distribution: object) -> str:
@@ -95,13 +96,5 @@ def _distribution(distribution: object) -> str:
 
 
 def _options(options: dict[str, str]) -> str:
-    lines = ",\n".join(f"  {_string(key)} = {_string(value)}" for key, value in sorted(options.items()))
+    lines = ",\n".join(f"  {text_literal(key)} = {text_literal(value)}" for key, value in sorted(options.items()))
     return f"WITH (\n{lines}\n)\n" if options else ""
-
-
-def _name(path: tuple[str, ...]) -> str:
-    return ".".join(map(quoted, path))
-
-
-def _string(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

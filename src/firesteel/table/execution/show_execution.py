@@ -13,10 +13,10 @@ from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.catalogs.catalog_objects import CatalogPartitionSpec, ObjectPath
-from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.function_description import described_function
 from firesteel.table.execution.model_execution import describe_model, show_create_model
+from firesteel.table.execution.print_style import PrintStyle
 from firesteel.table.execution.show_create import create_catalog_text, create_table_text, create_view_text
 from firesteel.table.functions.modules import Modules
 from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows, schema_of_table

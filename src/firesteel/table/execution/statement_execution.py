@@ -11,13 +11,13 @@ from firesteel.common.options.table_options import TABLE_COLUMN_WIDTH, TABLE_DML
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.common.types import Row
 from firesteel.table.catalogs.catalog_objects import ObjectPath
-from firesteel.table.environment.print_style import PrintStyle
 from firesteel.table.execution.alter_execution import AlterExecutor
 from firesteel.table.execution.ddl_execution import DdlExecutor
 from firesteel.table.execution.executor import Executor
 from firesteel.table.execution.insert_planning import InsertPlanner, PlannedInsert
 from firesteel.table.execution.model_execution import ModelExecutor
 from firesteel.table.execution.plan_execution import PlanExecutor
+from firesteel.table.execution.print_style import PrintStyle
 from firesteel.table.execution.show_execution import ShowExecutor
 from firesteel.table.execution.sink_abilities import check_abilities
 from firesteel.table.planner.rel.rel import Rel

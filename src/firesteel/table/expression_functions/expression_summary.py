@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import DataType
 from firesteel.columns.functions.definition_names import definition_name, is_written_in_capitals
-from firesteel.columns.type_text import type_text
+from firesteel.columns.type_text import text_literal, type_text
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _literal(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            return text_literal(value)
         case datetime.timedelta():
             return str(value // _MILLISECOND)
         case (str(bound), str(unit)):

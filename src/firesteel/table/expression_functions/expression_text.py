@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 
 from firesteel.columns.column_types import DataType, DayTimeIntervalType, YearMonthIntervalType
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import quoted, text_literal, type_text
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
 _INFIX = frozenset(("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO"))
@@ -18,15 +18,15 @@ _SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 
 def expression_text(node: object) -> str:
     """Return an unresolved expression for a message: as SQL, without quotes around names."""
-    return _text(node, str)
+    return _node_text(node, str)
 
 
 def expression_sql(node: object) -> str:
     """Return an unresolved expression as SQL, with quoted names (Flink: `asSerializableString`)."""
-    return _text(node, quoted)
+    return _node_text(node, quoted)
 
 
-def _text(node: object, name: Callable[[str], str]) -> str:
+def _node_text(node: object, name: Callable[[str], str]) -> str:
     if isinstance(node, Ref):
         return ".".join(map(name, node.path))
     if isinstance(node, Lit):
@@ -35,9 +35,9 @@ def _text(node: object, name: Callable[[str], str]) -> str:
         return _call(node, name)
     if isinstance(node, Alias):
         names = ", ".join(map(name, node.names))
-        return f"{_text(node.expression, name)} AS {names if len(node.names) == 1 else f'({names})'}"
+        return f"{_node_text(node.expression, name)} AS {names if len(node.names) == 1 else f'({names})'}"
     if isinstance(node, Ordering):
-        return f"{_text(node.expression, name)} {'DESC' if node.descending else 'ASC'}"
+        return f"{_node_text(node.expression, name)} {'DESC' if node.descending else 'ASC'}"
     if isinstance(node, OverCall):
         return f"{_call(node.call, name)} OVER {node.window if isinstance(node.window, str) else '(...)'}"
     if isinstance(node, Star):
@@ -54,7 +54,7 @@ def _literal(node: Lit) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return text_literal(value)
     if isinstance(node.type, DayTimeIntervalType) and isinstance(value, datetime.timedelta):
         return _interval(value, node.type)
     if isinstance(node.type, YearMonthIntervalType) and isinstance(value, int):
@@ -89,7 +89,7 @@ def _call(node: Apply, name: Callable[[str], str]) -> str:
     if function in _RANGES:
         value, low, high = (_within(operand, _COMPARISON + 1, name) for operand in node.operands)
         return f"{value} {function} {low} AND {high}"
-    texts = [_text(operand, name) for operand in node.operands]
+    texts = [_node_text(operand, name) for operand in node.operands]
     if function == "NEGATE":
         return f"-{texts[0]}"
     if function.startswith("IS ") and len(texts) == 1:
@@ -104,7 +104,7 @@ def _call(node: Apply, name: Callable[[str], str]) -> str:
 
 
 def _within(operand: object, outer: int, name: Callable[[str], str]) -> str:
-    text = _text(operand, name)
+    text = _node_text(operand, name)
     if isinstance(operand, Apply) and operand.function in _INFIX | _RANGES:
         inner = _PRECEDENCE.get(operand.function, _COMPARISON)
         return f"({text})" if inner < outer else text

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from firesteel.table.environment.row_input import RowInput
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.function_types import as_data_type, table_result_type
+from firesteel.table.functions.row_input import RowInput
 from firesteel.table.functions.udf_base import (
     AggregateFunction,
     FunctionContext,

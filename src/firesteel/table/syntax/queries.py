@@ -12,7 +12,7 @@ from firesteel.columns.column_types import RowType
 from firesteel.table.syntax.unresolved import Alias, Unresolved
 
 if TYPE_CHECKING:
-    from firesteel.columns.kernels.match_pattern import Pattern
+    from firesteel.columns.kernels.match.match_pattern import Pattern
     from firesteel.table.planner.rel.rel import Rel
 
 from firesteel.table.syntax.unresolved import Ordering, Position, WindowSpec

@@ -12,8 +12,8 @@ from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
-from firesteel.columns.kernels.row_order import int64_values
-from firesteel.columns.kernels.segments import ranges
+from firesteel.columns.kernels.rows.row_order import int64_values
+from firesteel.columns.kernels.rows.segments import ranges
 from firesteel.connectors.formats.avro.avro_type import AvroType
 from firesteel.connectors.formats.avro.message_bytes import NotColumnarError
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 from uuid import UUID
 
+from firesteel.common.unchanged import unchanged
 from firesteel.connectors.formats.row_fields import first_fields
 
 Convert = Callable[[Any], Any]
@@ -42,11 +43,6 @@ def fastavro() -> ModuleType:
     return module
 
 
-def same(value: object) -> Any:
-    """Return a value as it is."""
-    return value
-
-
 @dataclass(frozen=True)
 class AvroPart:
     """How values of a type are read and written.
@@ -56,8 +52,8 @@ class AvroPart:
         write: Returns the value that fastavro writes.
     """
 
-    read: Convert = same
-    write: Convert = same
+    read: Convert = unchanged
+    write: Convert = unchanged
 
     def or_null(self) -> AvroPart:
         """Return the part for values that may be NULL."""
@@ -65,7 +61,7 @@ class AvroPart:
 
 
 def _or_null(convert: Convert) -> Convert:
-    return convert if convert is same else lambda value: None if value is None else convert(value)
+    return convert if convert is unchanged else lambda value: None if value is None else convert(value)
 
 
 def expect(value: object, wanted: type[T], name: str) -> T:
@@ -132,7 +128,7 @@ class AvroField:
         name, read = self.name, self.part.read
         try:
             values = [record[name] for record in records]
-            return values if read is same else [read(value) for value in values]
+            return values if read is unchanged else [read(value) for value in values]
         except (KeyError, *_MISFITS):
             return [self.value(record) for record in records]  # with defaults, or the error of the field
 

@@ -12,10 +12,11 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.values import to_arrow
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.unchanged import unchanged
 from firesteel.connectors.formats.avro.avro_type import avro_type
 from firesteel.connectors.formats.avro.binary_columns import read_columns
 from firesteel.connectors.formats.avro.binary_messages import messages_of
-from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro, same
+from firesteel.connectors.formats.avro.codec import AvroField, expect, fastavro
 from firesteel.connectors.formats.avro.column_parts import column_fields
 from firesteel.connectors.formats.avro.derived_schema import Timestamps, derived_schema, row_type, without_null
 from firesteel.connectors.formats.avro.message_bytes import Messages, NotColumnarError
@@ -87,7 +88,7 @@ class AvroFormat(Format):
         columns = []
         for array, field in zip(batch.columns, self._fields, strict=True):
             write, values = field.part.write, pylist(array)
-            columns.append(values if write is same else [write(value) for value in values])
+            columns.append(values if write is unchanged else [write(value) for value in values])
         rows = zip(*columns, strict=True) if columns else [()] * batch.length
         return [dict(zip(self.columns.names, row, strict=True)) for row in rows]
 

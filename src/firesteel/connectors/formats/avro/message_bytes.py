@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.segments import ranges
+from firesteel.columns.kernels.rows.segments import ranges
 
 _PADDING = 16
 """Bytes behind the messages, so that a place behind the last one can be read before it is found to be wrong."""

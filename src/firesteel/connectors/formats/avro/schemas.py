@@ -12,9 +12,10 @@ from firesteel.common.io import InputFormat
 from firesteel.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.common.types import Row
+from firesteel.common.unchanged import unchanged
 from firesteel.common.values.batch_decoding import decode_all
 from firesteel.common.values.coercion import coercer
-from firesteel.connectors.formats.avro.codec import fastavro, same
+from firesteel.connectors.formats.avro.codec import fastavro
 from firesteel.connectors.formats.avro.evolution import conversion
 from firesteel.connectors.formats.avro.type_parts import typed_part
 from firesteel.connectors.formats.stream_format import StreamFormat
@@ -180,7 +181,7 @@ class _RowsOfSchema:
         if not isinstance(found, dict) or found.get("type") != "record":
             raise ValueError(f"Avro: rows need a record schema, found {avro_schema_string[:200]}")
         self.row_type, self._part = typed_part(found, {})
-        self._coerce = coercer(self.row_type) or same
+        self._coerce = coercer(self.row_type) or unchanged
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (None, self.schema.json_schema)

@@ -28,7 +28,7 @@ from firesteel.common.typeinfo import (
 )
 from firesteel.common.types import Row
 from firesteel.common.unchanged import unchanged
-from firesteel.common.values.java_text import java_formatter, to_java_string
+from firesteel.common.values.java_text import boolean_text, java_formatter, to_java_string
 from firesteel.common.values.whole_numbers import WHOLE_BITS
 from firesteel.connectors.formats.json.codec import Elements, Entries, Fields, Part, Scalar, quoted
 from firesteel.connectors.formats.json.scalars import (
@@ -43,7 +43,7 @@ from firesteel.connectors.formats.json.scalars import (
 )
 from firesteel.connectors.formats.row_fields import first_fields
 from firesteel.connectors.formats.scalar_types import ScalarTypes
-from firesteel.connectors.formats.text_values import boolean_text, bytes_text
+from firesteel.connectors.formats.text_values import bytes_text
 from firesteel.connectors.formats.time_texts import clock_text, clock_time, iso_date, timestamp, timestamp_text
 
 _OFFSET = re.compile(r"[+-]\d{2}(:?\d{2})?$")

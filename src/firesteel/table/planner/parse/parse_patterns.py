@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.columns.kernels.match_pattern import Pattern
+from firesteel.columns.kernels.match.match_pattern import Pattern
 from firesteel.table.planner.parse.parse_hints import HintParser
 from firesteel.table.syntax.queries import MatchRecognize, Query
 from firesteel.table.syntax.unresolved import Alias, Unresolved

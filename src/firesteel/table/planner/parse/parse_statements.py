@@ -39,9 +39,9 @@ class StatementParser(CreateParser):
         if self.at("CREATE", "MATERIALIZED"):
             self.next()
             self.refuse_materialized_table()
-        words = next((words for words in _SHOWN if self.accept(*words.split())), None)
+        words = next((words for words in SHOWN if self.accept(*words.split())), None)
         if words is None:
-            self.fail(*(words.split()[0] for words in _SHOWN))
+            self.fail(*(words.split()[0] for words in SHOWN))
         path: s.Path = ()
         if words.startswith("CREATE") or words == "PARTITIONS" or self.accept_any("FROM", "IN"):
             path = self.path()
@@ -217,7 +217,7 @@ class StatementParser(CreateParser):
     }
 
 
-_SHOWN = (
+SHOWN = (
     "CATALOGS",
     "CURRENT CATALOG",
     "DATABASES",

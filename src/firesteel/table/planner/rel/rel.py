@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from firesteel.columns.column_types import RowType
-from firesteel.columns.kernels.match_pattern import Pattern
+from firesteel.columns.kernels.match.match_pattern import Pattern
 from firesteel.columns.rex import Rex, UserFunction
 from firesteel.table.planner.rel.join_nodes import (
     IntervalJoin,

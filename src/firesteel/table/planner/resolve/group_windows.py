@@ -33,7 +33,7 @@ def group_window_of(call: Apply, time: Rex, is_streaming: bool) -> rel.Window:
     event_time = not is_proctime(time.type)
     lengths = call.operands[1:]
     if isinstance(lengths[0], Apply) and lengths[0].function == "ROWS":
-        sizes = [_rows(length) for length in lengths]
+        sizes = [_row_count(length) for length in lengths]
         return rel.Window(kind, time.index, max(sizes), min(sizes) if len(sizes) > 1 else 0, 0, event_time, True)
     if kind != "HOP":
         sizes = [interval_millis(length, kind) for length in lengths]
@@ -49,7 +49,7 @@ def _is_fit(call: Apply, kind: DataType, is_streaming: bool) -> bool:
     return isinstance(kind, TIMESTAMPS) or (call.position is None and isinstance(kind, BigIntType))
 
 
-def _rows(length: Unresolved) -> int:
+def _row_count(length: Unresolved) -> int:
     """Return the number of rows that the length of a window is."""
     assert isinstance(length, Apply)
     number = constant(length.operands[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
-from firesteel.columns.kernels.match_pattern import Pattern, steps_of
+from firesteel.columns.kernels.match.match_pattern import Pattern, steps_of
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall, constant
 from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.common.table_errors import TableException, ValidationException

@@ -55,7 +55,7 @@ def may_be_true(conditions: Sequence[Rex]) -> Rex:
 
 def same_values(left: Sequence[Rex], right: Sequence[Rex]) -> list[Rex]:
     """Return the conditions that values on the left are those on the right; NULL is NULL."""
-    return [part for pair in zip(left, right, strict=True) for part in _same(*pair)]
+    return [part for pair in zip(left, right, strict=True) for part in _null_safe_equal(*pair)]
 
 
 def equations(part: Rex, width: int) -> list[Rex]:
@@ -63,10 +63,10 @@ def equations(part: Rex, width: int) -> list[Rex]:
     if not (isinstance(part, Call) and part.function == "IS NOT DISTINCT FROM"):
         return [part]
     sides = [{index < width for index in input_refs(operand)} for operand in part.operands]
-    return _same(*part.operands) if sides in ([{True}, {False}], [{False}, {True}]) else [part]
+    return _null_safe_equal(*part.operands) if sides in ([{True}, {False}], [{False}, {True}]) else [part]
 
 
-def _same(a: Rex, b: Rex) -> list[Rex]:
+def _null_safe_equal(a: Rex, b: Rex) -> list[Rex]:
     if not (a.type.is_nullable or b.type.is_nullable):
         return [call("=", a, b)]
     are_null = call("=", call("IS NULL", a), call("IS NULL", b))

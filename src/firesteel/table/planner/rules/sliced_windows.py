@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firesteel.columns.kernels.aggregate_calls import CallPlan
-from firesteel.columns.kernels.sliced_windows import SlicedWindowPlan
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.sliced_windows import SlicedWindowPlan
 from firesteel.columns.rex import InputRef, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from firesteel.columns.kernels.rank import RankStrategy
+from firesteel.columns.kernels.ranks.rank import RankStrategy
 from firesteel.columns.rex import InputRef
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.node_parts import Collation

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from firesteel.columns.kernel import KernelFactory
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.by_parts import ByPartsFactory
-from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
-from firesteel.columns.kernels.match import MatchFactory
-from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.joins.window_joins import WindowJoinFactory
+from firesteel.columns.kernels.match.match import MatchFactory
+from firesteel.columns.kernels.over.over import OverFactory
+from firesteel.columns.kernels.ranks.bounded_ranks import BoundedRanksFactory
 from firesteel.columns.kernels.set_operations import SetOperationFactory
-from firesteel.columns.kernels.sliced_windows import SlicedWindowFactory
-from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_joins import WindowJoinFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
+from firesteel.columns.kernels.windows.sliced_windows import SlicedWindowFactory
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 
 __all__ = ["NEEDS_NO_PARTS", "bounded"]
 

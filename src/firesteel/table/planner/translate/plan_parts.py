@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernels.aggregate_calls import CallPlan
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.common.time import Duration
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel

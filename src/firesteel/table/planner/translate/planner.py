@@ -132,7 +132,7 @@ class Planner:
             collect_id = self._result_stream(node).collect_async()
             self._keep_ancestors(-1)
             batches = collect(environment, collect_id, _COLLECT, None)
-        rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
+        rows = CloseableIterator(_collected_rows(batches, node.row_type, exact), batches.close)
         return batches.job_client, rows
 
     def _result_stream(self, node: Rel) -> Batches:
@@ -281,7 +281,7 @@ class Planner:
         )
 
 
-def _rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:
+def _collected_rows(batches: Iterable[ColumnBatch], row_type: RowType, exact: bool) -> Iterator[Row]:
     """Yield the rows of column batches as a program gets them."""
     kinds = list(RowKind)
     types = row_type.field_types()

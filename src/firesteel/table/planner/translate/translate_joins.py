@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from firesteel.columns.kernels.interval_joins import IntervalJoinFactory
-from firesteel.columns.kernels.join_plan import JoinPlan
-from firesteel.columns.kernels.joins import JoinFactory
-from firesteel.columns.kernels.lookup_joins import LookupJoinFactory
+from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
+from firesteel.columns.kernels.joins.join_plan import JoinPlan
+from firesteel.columns.kernels.joins.joins import JoinFactory
+from firesteel.columns.kernels.joins.lookup_joins import LookupJoinFactory
+from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
+from firesteel.columns.kernels.joins.window_joins import WindowJoinFactory
 from firesteel.columns.kernels.set_operations import SetOperationFactory
-from firesteel.columns.kernels.temporal_joins import TemporalJoinFactory
-from firesteel.columns.kernels.window_joins import WindowJoinFactory
 from firesteel.connectors.table_connector import Batches
 from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firesteel.columns.kernel import KernelFactory
-from firesteel.columns.kernels.aggregate import GroupAggregateFactory
-from firesteel.columns.kernels.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
 from firesteel.columns.kernels.calc import CalcFactory, ExpandFactory
-from firesteel.columns.kernels.correlate import CorrelateFactory
-from firesteel.columns.kernels.deduplicate import DeduplicateFactory
-from firesteel.columns.kernels.first_rows import FirstRowFactory
-from firesteel.columns.kernels.match import MatchFactory
-from firesteel.columns.kernels.over import OverFactory
-from firesteel.columns.kernels.over_calls import FramePlan
-from firesteel.columns.kernels.rank import RankFactory, RankStrategy
+from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.groups.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
+from firesteel.columns.kernels.joins.correlate import CorrelateFactory
+from firesteel.columns.kernels.match.match import MatchFactory
+from firesteel.columns.kernels.over.over import OverFactory
+from firesteel.columns.kernels.over.over_calls import FramePlan
+from firesteel.columns.kernels.over.updating_over import UpdatingOverFactory
+from firesteel.columns.kernels.ranks.bounded_ranks import BoundedRanksFactory, LocalRanksFactory
+from firesteel.columns.kernels.ranks.deduplicate import DeduplicateFactory
+from firesteel.columns.kernels.ranks.first_rows import FirstRowFactory
+from firesteel.columns.kernels.ranks.rank import RankFactory, RankStrategy
 from firesteel.columns.kernels.sort import LimitFactory, SortFactory
-from firesteel.columns.kernels.two_phase_groups import LocalGroupsFactory, MergedGroupsFactory, mergeable_calls
-from firesteel.columns.kernels.updating_over import UpdatingOverFactory
 from firesteel.columns.window_clock import IN_UTC
 from firesteel.common.options.table_options import TABLE_AGG_PHASE
 from firesteel.connectors.table_connector import Batches

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from firesteel.columns.kernels.calc import CalcFactory
-from firesteel.columns.kernels.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
-from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
-from firesteel.columns.kernels.window_tables import WindowTableFactory
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
+from firesteel.columns.kernels.windows.sliced_windows import LocalWindowFactory, SlicedWindowFactory, SlicedWindowPlan
+from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 from firesteel.columns.rex import InputRef, Rex
 from firesteel.columns.window_clock import IN_UTC
 from firesteel.connectors.table_connector import Batches

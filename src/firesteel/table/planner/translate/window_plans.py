@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.columns.column_types import DataType, LocalZonedTimestampType
-from firesteel.columns.kernels.windows import WindowPlan
+from firesteel.columns.kernels.times.time_windows import WindowPlan
 from firesteel.columns.window_clock import UTC_CLOCK, WindowClock, WindowSource
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime

@@ -1,0 +1,1 @@
+"""Aggregate calls, row by row and on arrays."""

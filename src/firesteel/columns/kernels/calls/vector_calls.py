@@ -1,0 +1,333 @@
+"""Vectorized aggregate calls on numbers: the states of many groups are arrays.
+
+The states convert to and from those of `columns.functions.accumulators`, so a group can switch to the row path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import column_types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array, DType
+from firesteel.columns.functions.accumulators import State, wrap
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.row_groups import RowGroups
+from firesteel.columns.values import arrow_type
+from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
+from firesteel.common.encoding.kinds import Kind
+
+if TYPE_CHECKING:
+    from firesteel.common.encoding.column_writer import ColumnWriter
+
+Fold = Callable[[Array, Array], Array]
+"""Adds what further rows contribute to a part of states."""
+Fields = list[Array]
+"""The states of many groups: one array per part of the state."""
+
+_INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+_FLOATS = (t.FloatType, t.DoubleType)
+NUMBERS = (*_INTEGERS, *_FLOATS)
+
+
+class Results(NamedTuple):
+    """The results of a call, as values that are equal if the results are.
+
+    Attributes:
+        values: A value per result: a number, or the result itself.
+        nulls: A mask of the results that are NULL; None if none is.
+        column: Converts some of the values, with their mask, to a column of results.
+    """
+
+    values: Array
+    nulls: Array | None
+    column: Callable[[Array, Array | None], pa.Array]
+
+
+class VectorCall:
+    """One call over many groups.
+
+    Attributes:
+        functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
+        is_retractable: Whether adding the negative of a row's contribution retracts the row, as exactly as row by row.
+        is_mergeable: Whether the parts of its states are numbers, and states may be merged in any order.
+    """
+
+    functions: tuple[np.ufunc, ...]
+    is_retractable = False
+    is_mergeable = False
+
+    def __init__(self, plan: CallPlan) -> None:
+        self.plan = plan
+        self.type = arrow_type(plan.type)
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Return the functions for arrays of states, which need not be ufuncs."""
+        return self.functions
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether the arrays give the same results as adding row by row."""
+        return True
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return what each row adds to each part of the state."""
+        raise NotImplementedError
+
+    def changes(self, batch: ColumnBatch, signs: Array | None) -> Fields:
+        """Return what each row adds to each part of the state; what a retraction adds takes a row away.
+
+        Args:
+            batch: The rows.
+            signs: What `signs_of` returns for them.
+        """
+        added = self.contributions(batch)
+        return added if signs is None else [part * signs for part in added]
+
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether adding rows to these states gives the same as row by row: `!=` is always true for NaN."""
+        return not np.isnan(fields[0]).any()
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Return the states of groups after adding contributions of rows, or other states, in their order."""
+        return [
+            groups.fold(function, part, values)
+            for function, part, values in zip(self.functions, fields, added, strict=True)
+        ]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Convert states to arrays."""
+        raise NotImplementedError
+
+    def store(self, fields: Fields) -> list[State]:
+        """Convert arrays to states."""
+        raise NotImplementedError
+
+    def columns(self, fields: Fields) -> list[pa.Array]:
+        """Return the parts of the states as columns."""
+        return [pa.array(part) for part in fields]
+
+    def from_columns(self, columns: Iterator[pa.Array]) -> Fields:
+        """Take the next columns, and return the parts of the states that they hold."""
+        return [next(columns).to_numpy() for _ in self.folds]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the states that `store` returns; here by these, in others from the arrays."""
+        writer.column(self.store(fields))
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the results, and a mask of those that are NULL (None if none is)."""
+        raise NotImplementedError
+
+    def column(self, values: Array, nulls: Array | None) -> pa.Array:
+        """Return results, or some of them, as a column."""
+        return pa.array(values, self.type, mask=nulls)
+
+    def counted(self, batch: ColumnBatch) -> Array:
+        """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
+        return counted(batch, self.plan.arguments, self.plan.condition)
+
+
+class VectorCount(VectorCall):
+    """COUNT over arrays."""
+
+    functions = (np.add,)
+    is_retractable = True
+    is_mergeable = True
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return 1 for each row that counts, else 0."""
+        return [self.counted(batch).astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the counts as an array."""
+        return [np.array([state[0] for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the counts as states."""
+        return [[count] for count in fields[0].tolist()]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the counts."""
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_integers(writer, fields[0])
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the counts, which are never NULL."""
+        return fields[0], None
+
+
+class _Numeric(VectorCall):
+    """A call over one numeric column; the second part of the state is the number of values."""
+
+    dtype: DType
+
+    def _values(self, batch: ColumnBatch, valid: Array, identity: object) -> Array:
+        column = batch.columns[self.plan.arguments[0]]
+        values = to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
+        return values if valid.all() else np.where(valid, values, self.dtype.type(identity))
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether all values are finite: NaN differs from itself, so changes could not be detected."""
+        return is_finite(batch.columns[self.plan.arguments[0]])
+
+
+class VectorSum(_Numeric):
+    """SUM, SUM0 and AVG over arrays."""
+
+    functions = (np.add, np.add)
+    is_retractable = True
+    is_mergeable = True
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        self._is_average = str(plan.function).upper() == "AVG"
+        self._is_integral = isinstance(plan.type, _INTEGERS)
+        # SUM of FLOAT rounds to 32 bits with each row, as the accumulator does; AVG keeps 64 bits until the end.
+        narrow = isinstance(plan.type, t.FloatType) and not self._is_average
+        self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
+        self._is_nullable = str(plan.function).upper() not in ("SUM0", "$SUM0")
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return the value of each row (0 if it does not count) and whether it counts."""
+        valid = self.counted(batch)
+        return [self._values(batch, valid, 0), valid.astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the sums, with integers wrapped to 64 bits, and the counts."""
+        sums = [state[0] for state in states]
+        if self._is_integral:
+            # Accumulators of Python have no width, so a sum that went over the end comes back as Java has it.
+            sums = [value if -(1 << 63) <= value < 1 << 63 else wrap(value, 64) for value in sums]
+        return [np.array(sums, self.dtype), np.array([state[1] for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the sum and count of each group as states."""
+        return list(map(list, zip(*(field.tolist() for field in fields), strict=True)))
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the sums and counts."""
+        sums, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 2)
+        write_numbers(writer, sums)
+        write_integers(writer, counts)
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the sums or averages; integer division truncates as in Java."""
+        values, counts = fields
+        if self._is_average:
+            # Groups without values are masked, but would divide by zero before.
+            divisors = np.where(counts == 0, 1, counts)
+            if self._is_integral:
+                with np.errstate(over="ignore"):  # as in Java, the least number divided by -1 is itself
+                    floor = values // divisors
+                # `//` rounds towards minus infinity, Java towards zero: they differ by one for negative quotients with
+                # a remainder.
+                values = floor + ((floor < 0) & (floor * divisors != values))
+            else:
+                values = values / divisors
+        return values.astype(self.type.to_pandas_dtype()), counts == 0 if self._is_nullable else None
+
+
+class VectorExtreme(_Numeric):
+    """MIN and MAX over arrays."""
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        is_min = str(plan.function).upper() == "MIN"
+        self.dtype = np.dtype(self.type.to_pandas_dtype())
+        self.functions = (np.minimum if is_min else np.maximum, np.add)
+        if isinstance(plan.type, _FLOATS):
+            self._identity: float = np.inf if is_min else -np.inf
+        else:
+            self.is_mergeable = True  # NaN is kept if it comes first, and never else
+            limits = np.iinfo(self.dtype)
+            self._identity = limits.max if is_min else limits.min
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether values are finite and none is -0.0; 0.0 and -0.0 are equal, and the first is kept."""
+        return super().covers(batch) and not has_negative_zero(batch.columns[self.plan.arguments[0]])
+
+    def covers_states(self, fields: Fields) -> bool:
+        """Return whether no state is NaN or -0.0."""
+        return super().covers_states(fields) and not (self.dtype.kind == "f" and _has_negative_zero(fields[0]))
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return the value of each row (the identity if it does not count) and whether it counts."""
+        valid = self.counted(batch)
+        return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Return the extremes; a later value replaces an earlier one only if it is less or greater, NaN never is."""
+        values, counts = added
+        if not isinstance(self.plan.type, _FLOATS) or not (np.isnan(values).any() or _has_negative_zero(values)):
+            return super().fold(groups, fields, added)
+        found, count = fields[0].copy(), groups.fold(np.add, fields[1], counts)
+        is_known = fields[1] > 0
+        is_better = np.less if self.functions[0] is np.minimum else np.greater
+        for row in np.flatnonzero(counts).tolist():
+            group = groups.codes[row]
+            if not is_known[group] or is_better(values[row], found[group]):
+                found[group], is_known[group] = values[row], True
+        return [found, count]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the extremes, and whether each exists."""
+        values = [self._identity if state[0] is None else state[0] for state in states]
+        return [np.array(values, self.dtype), np.array([state[0] is not None for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the extreme of each group as state, None if the group has none."""
+        values, counts = (field.tolist() for field in fields)
+        return [[value if count else None] for value, count in zip(values, counts, strict=True)]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the extremes."""
+        values, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_optional(writer, counts != 0, lambda is_there: write_numbers(writer, values[is_there]))
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the extremes, and a mask of the groups without one."""
+        return fields[0], fields[1] == 0
+
+
+def is_finite(column: pa.Array) -> bool:
+    """Return whether a column has no infinite values and no NaN."""
+    return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
+
+
+def has_negative_zero(column: pa.Array) -> bool:
+    """Return whether a column has -0.0, which equals 0.0 and is shown otherwise."""
+    return pa.types.is_floating(column.type) and _has_negative_zero(to_numpy(pc.fill_null(column, 0)))
+
+
+def _has_negative_zero(values: Array) -> bool:
+    return bool((np.signbit(values) & (values == 0)).any())
+
+
+def counted(batch: ColumnBatch, arguments: Sequence[int], condition: int | None) -> Array:
+    """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
+    valid = chosen(batch, condition)
+    for index in arguments:
+        if batch.columns[index].null_count:
+            valid = valid & to_numpy(batch.columns[index].is_valid())
+    return valid
+
+
+def chosen(batch: ColumnBatch, condition: int | None) -> Array:
+    """Return the mask of rows that pass the FILTER."""
+    if condition is None:
+        return np.ones(batch.length, bool)
+    return to_numpy(pc.fill_null(batch.columns[condition], False))
+
+
+def to_numpy(array: pa.Array) -> Array:
+    """Return values as an array, objects where numpy has no such type."""
+    values: Array = array.to_numpy(zero_copy_only=False)
+    return values

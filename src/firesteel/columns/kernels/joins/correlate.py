@@ -1,0 +1,167 @@
+"""Table functions and UNNEST. Flink: `Correlate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array, Cell
+from firesteel.columns.column_types import DataType, MultisetType
+from firesteel.columns.evaluate import CompiledFilter, compile_filter, compile_rex
+from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
+from firesteel.columns.kernels.rows.segments import ranges, starts_of_segments
+from firesteel.columns.pylist import pylist
+from firesteel.columns.rex import Rex, UserFunction
+from firesteel.columns.rows import Row, batch_of
+from firesteel.columns.state_layout import STATELESS, Layout
+from firesteel.columns.values import arrow_type, to_arrow, to_python
+from firesteel.common.values.bounded_results import all_of
+
+if TYPE_CHECKING:
+    from firesteel.columns.settings import QuerySettings
+
+
+@dataclass(frozen=True)
+class CorrelateFactory:
+    """Plan that joins each row with the rows that a table function returns for it; see `rel.Correlate`.
+
+    Attributes:
+        function: The user function, `UNNEST` or `UNNEST WITH ORDINALITY`.
+        types: Logical types of the input's columns.
+        result_types: Logical types of the function's columns.
+    """
+
+    function: str | UserFunction
+    operands: tuple[Rex, ...]
+    outer: bool
+    types: tuple[DataType, ...]
+    result_types: tuple[DataType, ...]
+    condition: Rex | None
+    settings: QuerySettings
+
+    def state_layout(self) -> Layout:
+        """Return the layout of the state."""
+        return STATELESS
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Correlate(self)
+
+
+class Correlate(PlannedKernel[CorrelateFactory]):
+    """Calls a table function for each row."""
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the arguments and open the function."""
+        super().open(context)
+        plan = self._plan
+        evaluation = plan.settings.context(context)
+        self._zone = evaluation.time_zone
+        self._operands = [compile_rex(operand, evaluation) for operand in plan.operands]
+        self._results = [arrow_type(kind) for kind in plan.result_types]
+        self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
+        if not isinstance(plan.function, str):
+            plan.function.open(context.function_context)
+
+    def close(self) -> None:
+        """Close the function."""
+        if not isinstance(self._plan.function, str):
+            self._plan.function.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit each row joined with the rows that the function returns."""
+        if not batch.length:
+            return
+        places, columns = self._found(batch)
+        self.context.emit(joined(batch, places, columns, self._condition, self._plan.outer))
+
+    def _found(self, batch: ColumnBatch) -> tuple[Array, list[pa.Array]]:
+        """Return the columns of all rows that the function returns, and the place of the row that each is for."""
+        plan = self._plan
+        arguments = [operand(batch) for operand in self._operands]
+        if isinstance(plan.function, str):
+            places, columns = unnested(arguments[0], isinstance(plan.operands[0].type, MultisetType))
+            if plan.function.endswith("ORDINALITY"):
+                columns = [*columns, pa.array(np.arange(len(places)) - starts_of_segments(places) + 1)]
+            return places, [column.cast(kind) for column, kind in zip(columns, self._results, strict=True)]
+        values = [to_python(c, o.type, zone=self._zone) for c, o in zip(arguments, plan.operands, strict=True)]
+        calls = zip(*values, strict=True) if values else [()] * batch.length
+        found = [self._rows(plan.function.eval(*call)) for call in calls]
+        places = np.repeat(np.arange(batch.length), list(map(len, found)))
+        return places, list(batch_of([row for rows in found for row in rows], self._results).columns)
+
+    def _rows(self, results: object) -> list[Row]:
+        if results is None:
+            return []
+        kinds = self._plan.result_types
+        if (
+            isinstance(results, str | bytes)
+            or not hasattr(results, "__iter__")
+            or isinstance(results, tuple)
+            or hasattr(results, "get_row_kind")
+        ):
+            results = [results]
+        tuples = [_as_tuple(result, len(kinds)) for result in all_of(results)]
+        columns = [pylist(to_arrow([row[i] for row in tuples], kind)) for i, kind in enumerate(kinds)]
+        return list(zip(*columns, strict=True))
+
+
+def _as_tuple(result: Cell, width: int) -> tuple[Cell, ...]:
+    if isinstance(result, tuple) or hasattr(result, "get_row_kind") or (isinstance(result, list) and width > 1):
+        values = tuple(result)
+    else:
+        values = (result,)
+    if len(values) != width:
+        raise ValueError(f"The table function returned {result!r} with {len(values)} fields, but declares {width}")
+    return values
+
+
+def unnested(column: pa.Array, is_multiset: bool) -> tuple[Array, list[pa.Array]]:
+    """Return the columns of the elements of arrays, maps or multisets, and the place that each element is from.
+
+    Rows become columns of their fields, entries of maps two columns. An element of a multiset comes as often as it is
+    in it.
+    """
+    starts = column.offsets.to_numpy()[:-1].astype(np.int64)
+    sizes = np.diff(column.offsets.to_numpy()).astype(np.int64)
+    sizes[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    places, chosen = np.repeat(np.arange(len(column)), sizes), ranges(starts, starts + sizes)
+    if not pa.types.is_map(column.type):
+        values = column.values.take(pa.array(chosen))
+        return places, values.flatten() if pa.types.is_struct(values.type) else [values]
+    if not is_multiset:
+        return places, [part.take(pa.array(chosen)) for part in (column.keys, column.items)]
+    times = column.items.take(pa.array(chosen)).to_numpy(zero_copy_only=False)
+    elements = column.keys.take(pa.array(np.repeat(chosen, times)))
+    return np.repeat(places, times), elements.flatten() if pa.types.is_struct(elements.type) else [elements]
+
+
+def joined(
+    batch: ColumnBatch, places: Array, columns: Sequence[pa.Array], condition: CompiledFilter | None, is_outer: bool
+) -> ColumnBatch:
+    """Return the rows of a batch with the rows that were found for them.
+
+    Args:
+        batch: The rows.
+        places: The places of those that each found row is for, ascending.
+        columns: The columns of the found rows.
+        condition: Chooses pairs.
+        is_outer: Whether rows without a pair have one with NULLs.
+    """
+    taken = batch.take(places)
+    pairs = taken.with_columns([*taken.columns, *columns])
+    if condition is not None:
+        is_chosen = condition(pairs)
+        pairs, places = pairs.filter(is_chosen), places[is_chosen]
+    if not is_outer:
+        return pairs
+    alone = np.flatnonzero(np.bincount(places, minlength=batch.length) == 0)
+    rows = batch.take(alone)
+    nulls = [pa.nulls(rows.length, column.type) for column in columns]
+    order = np.argsort(np.concatenate([places, alone]), kind="stable")
+    return concat([pairs, rows.with_columns([*rows.columns, *nulls])]).take(order)

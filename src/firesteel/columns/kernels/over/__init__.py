@@ -1,0 +1,1 @@
+"""OVER: functions over the rows around each row."""

@@ -1,0 +1,1 @@
+"""The first rows in an order: Top-N and deduplication."""

@@ -1,0 +1,1 @@
+"""Rows as columns, what finds them, and how their state is kept."""

@@ -1,0 +1,235 @@
+"""The last rows of each key, as columns: what frames reach back to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.cells import Array
+from firesteel.columns.expiring_state import CleaningTime
+from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
+from firesteel.columns.kernels.rows.segments import bisect_right, ranges
+from firesteel.columns.runs.room import Room, room_of
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Rows of keys.
+
+    Attributes:
+        rows: The rows.
+        numbers: The number of the key of each row.
+        places: The place of each row among those of its key, from 1.
+        times: The time of each row (ms).
+    """
+
+    rows: ColumnBatch
+    numbers: Array
+    places: Array
+    times: Array
+
+    def take(self, chosen: Array) -> PlacedRows:
+        """Return some of the rows."""
+        return PlacedRows(self.rows.take(chosen), self.numbers[chosen], self.places[chosen], self.times[chosen])
+
+    def sorted(self) -> PlacedRows:
+        """Return the rows by key and place."""
+        return self.take(np.lexsort((self.places, self.numbers)))
+
+    def settled(self, room: Room) -> PlacedRows:
+        """Return the rows where there is room for them."""
+        return PlacedRows(room.rows(self.rows), *room.arrays(self.numbers, self.places, self.times))
+
+
+def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
+    """Concatenate at least one part."""
+    names = ("numbers", "places", "times")
+    numbers, places, times = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    return PlacedRows(concat([part.rows for part in parts]), numbers, places, times)
+
+
+class PastRows:
+    """The last rows of each key of one operator.
+
+    State: a log of the rows with their places, times, and when they were written; a second one of keys that have ended,
+    with the place of their last row, until the first one is written anew.
+
+    Args:
+        keys: The key columns of the rows.
+        kept: The number of rows per key, at least 1.
+        context: The environment of the kernel; the state has been restored.
+    """
+
+    def __init__(self, keys: tuple[int, ...], kept: int, context: KernelContext) -> None:
+        self._keys = keys
+        self._kept = kept
+        self._room = room_of(context)
+        self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
+        self._log = SavedRows(context.table("past rows"), self._keys, context.max_parallelism)
+        self._ended_log = SavedRows(context.table("ended keys"), self._keys, context.max_parallelism)
+        self._unsaved_ends: list[ColumnBatch] = []
+        self._ended = 0
+        self._forget()
+        self._restore()
+
+    def _restore(self) -> None:
+        found, writes = [], []
+        for rows in self._ended_log.rows():
+            numbers, places = self.find(rows, self._keys), rows.columns[-1].to_numpy()
+            np.maximum.at(self._counts, numbers, places)
+            np.maximum.at(self._expired, numbers, places)
+            self._ended += rows.length
+        for rows in self._log.rows():
+            places, times, written = (column.to_numpy() for column in rows.columns[-3:])
+            rows = rows.with_columns(rows.columns[:-3])
+            found.append(PlacedRows(rows, self.find(rows, self._keys), places, times))
+            writes.append(written)
+        if found and self._ttl_ms:
+            self._expire_before_pauses(found, np.concatenate(writes))
+        for placed, written in zip(found, writes, strict=True):
+            self.add(placed, written)
+        self._unsaved.clear()
+
+    def _expire_before_pauses(self, parts: list[PlacedRows], written: Array) -> None:
+        """Note which restored rows had expired when the next one of their key was written."""
+        numbers = np.concatenate([part.numbers for part in parts])
+        places = np.concatenate([part.places for part in parts])
+        np.maximum.at(self._written, numbers, written)
+        order = np.lexsort((places, numbers))
+        numbers, places, written = numbers[order], places[order], written[order]
+        is_pause = (np.diff(numbers) == 0) & (np.diff(written) >= self._ttl_ms)
+        np.maximum.at(self._expired, numbers[:-1][is_pause], places[:-1][is_pause])
+
+    def _forget(self) -> None:
+        self._numbers = KeyNumbers(self._room.spill)
+        self._runs: list[PlacedRows] = []
+        self._unsaved: list[tuple[PlacedRows, int]] = []  # with the time of their writing
+        self._cleaning = CleaningTime(self._ttl_ms, self._now_ms)
+        # By key: the rows so far, those of them that have expired, the last time, and when it was written.
+        self._counts, self._expired = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._lasts, self._written = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def find(self, rows: ColumnBatch, columns: tuple[int, ...]) -> Array:
+        """Return the number of the key of each row."""
+        numbers = self._numbers.find(rows, columns)
+        missing = len(self._numbers) - len(self._counts)
+        if missing > 0:
+            more = np.zeros(max(missing, len(self._counts)), np.int64)
+            self._counts, self._expired = np.concatenate([self._counts, more]), np.concatenate([self._expired, more])
+            self._written = np.concatenate([self._written, more])
+            self._lasts = np.concatenate([self._lasts, more + MIN_WATERMARK])
+        return numbers
+
+    def counts(self, numbers: Array) -> Array:
+        """Return how many rows keys have had."""
+        return self._counts[numbers]
+
+    def lasts(self, numbers: Array) -> Array:
+        """Return the times of the last rows of keys."""
+        self._expire(numbers)
+        return self._lasts[numbers]
+
+    def _expire(self, numbers: Array) -> None:
+        if self._ttl_ms:
+            expired = numbers[self._written[numbers] + self._ttl_ms <= self._now_ms()]
+            self._expired[expired], self._lasts[expired] = self._counts[expired], MIN_WATERMARK
+
+    def _first(self, numbers: Array) -> Array:
+        """Return the place of the first row of keys that is kept, less 1."""
+        self._expire(numbers)
+        return np.maximum(self._counts[numbers] - self._kept, self._expired[numbers])
+
+    def forget_until(self, numbers: Array, places: Array) -> None:
+        """Forget rows of keys up to places."""
+        np.maximum.at(self._expired, numbers, places)
+
+    def end(self, keys: ColumnBatch, numbers: Array) -> None:
+        """Forget all rows of keys, given with the values of their columns."""
+        self._expired[numbers], self._lasts[numbers] = self._counts[numbers], MIN_WATERMARK
+        self._unsaved_ends.append(keys.with_columns([*keys.columns, pa.array(self._counts[numbers])]))
+        self._ended += keys.length
+
+    def take(self, numbers: Array) -> PlacedRows | None:
+        """Return the rows of keys, given in ascending order, or None if there are no keys at all."""
+        first, last = self._first(numbers), self._counts[numbers]
+        parts = []
+        for run in self._runs:
+            low, high = np.searchsorted(run.numbers, numbers), np.searchsorted(run.numbers, numbers, "right")
+            begin, end = (bisect_right(run.places, low, high, sought) for sought in (first, last))
+            parts.append(run.take(ranges(begin, end)))
+        return concat_placed(parts) if parts else None
+
+    def add(self, added: PlacedRows, written: Array | None = None) -> None:
+        """Add rows; those that are too many are forgotten, oldest first."""
+        np.maximum.at(self._counts, added.numbers, added.places)
+        now_ms = self._now_ms()
+        np.maximum.at(self._written, added.numbers, now_ms if written is None else written)
+        kept = self._left(added)
+        np.maximum.at(self._lasts, kept.numbers, kept.times)
+        self._unsaved.append((kept, now_ms))
+        self._push(kept)
+
+    def add_former(self, rows: ColumnBatch, times: Array, written: Array) -> None:
+        """Add one row of each of some keys that have none, which an earlier release kept in another form."""
+        numbers = self.find(rows, self._keys)
+        self.add(PlacedRows(rows, numbers, np.ones(rows.length, np.int64), times), written)
+        self._log.is_outdated = True  # As it does not tell when these rows were written.
+
+    def _push(self, added: PlacedRows) -> None:
+        if self._runs and self._room.should_merge(self._runs[-1].rows, added.rows):
+            self._push(self._left(concat_placed([self._runs.pop(), added])))
+        else:
+            self._runs.append(added.sorted().settled(self._room))
+
+    def _left(self, rows: PlacedRows) -> PlacedRows:
+        is_kept = rows.places > self._first(rows.numbers)
+        return rows if is_kept.all() else rows.take(np.flatnonzero(is_kept))
+
+    def flush(self) -> None:
+        """Write what has changed since the last version, and forget expired keys from time to time."""
+        unsaved = [_saved_form(left, np.full(left.rows.length, ms)) for left, ms in self._left_unsaved()]
+        left = sum(run.rows.length for run in self._runs)
+        self._log.is_outdated |= self._ended > 2 * left + LEAST
+        if self._log.save(unsaved, left, self._all):
+            self._ended, self._ended_log.is_outdated = 0, True
+            self._ended_log.save([], 0, list)
+        else:
+            for ends in self._unsaved_ends:
+                self._ended_log.add(ends)
+        self._unsaved.clear()
+        self._unsaved_ends.clear()
+        if self._cleaning.is_due():
+            self._clean()
+            self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
+        self._room.leave_memory()
+
+    def forget_ended_keys(self) -> None:
+        """Forget the numbers of keys that have ended, if these are most; numbers held elsewhere become invalid."""
+        if len(self._numbers) > 2 * sum(run.rows.length for run in self._runs) + LEAST:
+            self._clean()
+            self._log.is_outdated = True  # A key that comes again begins with place 1.
+
+    def _left_unsaved(self) -> Iterator[tuple[PlacedRows, int]]:
+        return ((self._left(rows), written_ms) for rows, written_ms in self._unsaved)
+
+    def _all(self) -> Iterator[ColumnBatch]:
+        return (_saved_form(left, self._written[left.numbers]) for left in map(self._left, self._runs))
+
+    def _clean(self) -> None:
+        parts = [(rows, self._written[rows.numbers]) for rows in map(self._left, self._runs)]
+        self._forget()
+        for rows, written in parts:
+            numbers = self.find(rows.rows, self._keys)
+            self.add(PlacedRows(rows.rows, numbers, rows.places, rows.times), written)
+        self._unsaved.clear()
+
+
+def _saved_form(rows: PlacedRows, written: Array) -> ColumnBatch:
+    added = map(pa.array, (rows.places, rows.times, written))
+    return rows.rows.with_columns([*rows.rows.columns, *added])
