@@ -92,6 +92,7 @@ class BatchRun(Run):
                 remove_failed_run(self._directory, run, self._query.attempt)
                 raise
             committables = [committable for report in reports for committable in report.committables]
+            # Before any commit: from here on no other execution may commit another division of the same output.
             self._output.decide(committables, owner=str(run))
             remove_earlier_runs(self._directory, run)
         commit(committables, self._collect, self._committers, self._keep)
@@ -109,6 +110,8 @@ class BatchRun(Run):
         assert self._input is not None
         self._context.environment[FOR_WORKERS] = " ".join(preloaded(self._job))
         plan = replace(self._input, now_ms=SteadyClock().now_ms())
+        # An exchange even for one slot: BATCH tasks of Spark are retried one by one, from what an earlier stage has
+        # written.
         jobs = LaneJobs(self._context, Lanes.one_per_slot(self._query.slots), fuses=False)
         temporary = temporary_directory(self._options)
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())

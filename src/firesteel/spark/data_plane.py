@@ -105,6 +105,7 @@ class SparkDataPlane:
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a new thread and return immediately."""
+        # Regions of a job start at the same time, and a thread of the pool for each would delay those of other jobs.
         is_local = scheme_of(query.job_graph.configuration[CHECKPOINTING_DIR.key]) is None
         # Run in a thread, as the first use of a remote file system imports its library.
         place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)
@@ -135,6 +136,7 @@ class SparkDataPlane:
 
     def _pool(self) -> int:
         """Return a scheduler pool that no run uses; pools are reused, as Spark never removes them."""
+        # By the thread, not by the job: a run that was given up may still start jobs in its pool.
         self._runs = [run for run in self._runs if run.is_running]
         return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
 
