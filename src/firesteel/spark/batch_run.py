@@ -110,8 +110,6 @@ class BatchRun(Run):
         assert self._input is not None
         self._context.environment[FOR_WORKERS] = " ".join(preloaded(self._job))
         plan = replace(self._input, now_ms=SteadyClock().now_ms())
-        # An exchange even for one slot: BATCH tasks of Spark are retried one by one, from what an earlier stage has
-        # written.
         jobs = LaneJobs(self._context, Lanes.one_per_slot(self._query.slots), fuses=False)
         temporary = temporary_directory(self._options)
         no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())

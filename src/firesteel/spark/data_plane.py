@@ -105,7 +105,6 @@ class SparkDataPlane:
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a new thread and return immediately."""
-        # Regions of a job start at the same time, and a thread of the pool for each would delay those of other jobs.
         is_local = scheme_of(query.job_graph.configuration[CHECKPOINTING_DIR.key]) is None
         # Run in a thread, as the first use of a remote file system imports its library.
         place = self._place_of(query.job_graph) if is_local else await JOBS.run(self._made, query.job_graph)

@@ -106,7 +106,6 @@ class Pipeline:
                 if self._jvm_is_gone():
                     raise SparkLostError from error
                 logger.warning("batch %d is retried, because try %d failed: %s", first.batch_id, attempt, error)
-                # A slot process that was killed takes about that long to be replaced.
                 time.sleep(self.retry_pause_s)
             else:
                 self._idle.batch_ended(reports)

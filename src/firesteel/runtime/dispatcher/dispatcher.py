@@ -392,7 +392,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _over(self, runner: JobManagerRunner, job: ArchivedExecutionGraph) -> None:
         try:
-            # Written by the runner in most cases; but a job that failed to start has nobody else to write it.
+            # The runner may have gone on without it, as when it had lost the leadership while it wrote.
             if not await self._stores.job_results.has_job_result(runner.job_id):
                 await self._stores.job_results.create_dirty_result(job.result)
         except StaleLeaderError as error:
