@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
-from firesteel.columns.column_types import DataType
+from firesteel.columns.column_types import DataType, LocalZonedTimestampType, TimestampType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_rowtime, is_time
@@ -89,7 +89,7 @@ def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | No
     """Return the time attribute that an expression is, and the milliseconds that it adds."""
     if isinstance(rex, InputRef):
         return (rex.index, 0) if is_time(types[rex.index]) else None
-    if isinstance(rex, Call) and rex.function == "CAST":
+    if isinstance(rex, Call) and rex.function == "CAST" and _keeps_times(rex.operands[0].type, rex.type):
         return _time_and_offset(rex.operands[0], types)
     if isinstance(rex, Call) and rex.function in ("+", "-") and len(rex.operands) == 2:
         a, b = rex.operands
@@ -101,3 +101,11 @@ def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | No
         amount = b.value // datetime.timedelta(milliseconds=1)
         return inner[0], inner[1] + (amount if rex.function == "+" else -amount)
     return None
+
+
+def _keeps_times(kind: DataType, cast: DataType) -> bool:
+    """Return whether a cast keeps the difference of two times, unlike one to dates or into another time zone."""
+    for times in (TimestampType, LocalZonedTimestampType):
+        if isinstance(kind, times) and isinstance(cast, times):
+            return kind.precision <= cast.precision
+    return False

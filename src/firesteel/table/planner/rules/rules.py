@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from firesteel.columns.column_types import BooleanType
+from firesteel.columns.column_types import BigIntType, BooleanType, IntType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import filtered, with_inputs
@@ -229,7 +229,10 @@ def _bound_of_list(part: Call, rank: int) -> tuple[int, int] | None:
 
 
 def _uncast(rex: Rex) -> Rex:
-    return rex.operands[0] if isinstance(rex, Call) and rex.function == "CAST" else rex
+    # Only to types with room for all ranks: as a TINYINT, rank 256 is 0; as a BOOLEAN, all ranks are TRUE.
+    if isinstance(rex, Call) and rex.function == "CAST" and isinstance(rex.type, IntType | BigIntType):
+        return rex.operands[0]
+    return rex
 
 
 def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:
