@@ -45,6 +45,7 @@ def time_bounds(join: rel.Join) -> TimeBounds | None:
     rest = []
     for part in [] if join.condition is None else conjuncts(join.condition):
         bound = _time_bound(part, width, types)
+        # The kernel bounds one pair of times; the bounds of another pair are an ordinary condition.
         if bound is None or (times is not None and bound[0] != times):
             rest.append(part)
             continue
@@ -52,6 +53,7 @@ def time_bounds(join: rel.Join) -> TimeBounds | None:
         low = lower if low is None else low if lower is None else max(low, lower)
         high = upper if high is None else high if upper is None else min(high, upper)
     for a, b in zip(join.left_keys, join.right_keys, strict=True):
+        # Equal times are a bound, too; as keys alone they would keep rows for ever.
         if is_rowtime(types[a]) and is_rowtime(types[width + b]):
             times, low, high = (a, b), 0, 0
     return None if times is None or low is None or high is None else TimeBounds(times, low, high, rest)
