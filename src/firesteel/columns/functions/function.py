@@ -151,6 +151,7 @@ def _distinct(columns: list[Column], length: int) -> tuple[list[Column], pa.Arra
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         return columns, None, length
     sample = column.take(pa.array(np.linspace(0, length - 1, _SAMPLE).astype(np.int64)))
+    # A dictionary of values that hardly repeat costs more than the calls that it saves.
     if pc.count_distinct(sample, mode="all").as_py() > _SAMPLE // 2:
         return columns, None, length
     encoded = column.dictionary_encode(null_encoding="encode")
