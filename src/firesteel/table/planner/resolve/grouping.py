@@ -106,6 +106,8 @@ class GroupedSelect:
         self._names: list[str] = []
         self._sets: list[frozenset[int]] | None = None
         self._take_keys(query.group_by or ())
+        if query.distinct_groups and self._sets is not None:
+            self._sets = list(dict.fromkeys(self._sets))
         self.resolver = GroupedResolver(self)
 
     def _take_keys(self, items: tuple[Unresolved | q.GroupingSets, ...]) -> None:
