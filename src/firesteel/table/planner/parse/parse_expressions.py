@@ -187,6 +187,7 @@ class ExpressionParser(SpecialCalls):
         position = self.position()
         if self.accept("-"):
             if self.token.kind == "number":
+                # The sign is part of the literal, as the smallest BIGINT has no positive counterpart.
                 return self._postfix(self._number_literal(-1))
             return Apply("NEGATE", (self._unary(),), position=position)
         if self.accept("+"):
