@@ -56,6 +56,17 @@ def test_a_jobmanager_is_known_by_its_start_time(process: subprocess.Popen[bytes
     assert "started" not in shown[0]
 
 
+def test_a_jobmanager_that_is_being_recorded_is_not_forgotten(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_slowly(self: Path, text: str) -> None:
+        with self.open("w") as file:
+            assert SERVERS.running() == []
+            file.write(text)
+
+    monkeypatch.setattr(Path, "write_text", write_slowly)
+    assert SERVERS.record("http://127.0.0.1:1", state.parent) == state
+    assert [one["pid"] for one in SERVERS.running()] == [os.getpid()]
+
+
 def test_a_directory_that_others_can_write_to_is_refused_with_a_message(state: Path) -> None:
     state.parent.chmod(0o777)
     for command in (["list"], ["jobmanager", "status"], ["jobmanager", "stop"], ["jobmanager", "start"]):

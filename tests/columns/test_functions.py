@@ -144,6 +144,9 @@ def test_seeded_random_numbers_are_those_of_java():
     assert run(rex, ("INT", [1, 2])) == [0.7275636800328681, 0.6832234717598454]
     rex = call("RAND_INTEGER", lit(42, "INT"), lit(10, "INT"))
     assert run(rex, ("INT", [1, 2, 3])) == [0, 3, 8]
+    # Also of a column that is long enough for a look at whether its values repeat.
+    for rex in (call("RAND", lit(42, "INT")), call("RAND_INTEGER", column(0, "INT"), lit(1000000, "INT"))):
+        assert len(set(run(rex, ("INT", [7] * 1000)))) > 990
     uuids = run(call("||", call("UUID"), call("UUID")), ("INT", [1, 2]))
     assert len({text[:36] for text in uuids} | {text[36:] for text in uuids}) == 4
 

@@ -26,7 +26,7 @@ from firesteel.datastream.connectors.kinesis import (
     WatermarkTracker,
 )
 from firesteel.errors import InvalidProgramError
-from firesteel.functions.splits import Split, Stop
+from firesteel.functions.splits import Split, SplitRange, Stop
 from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
@@ -257,6 +257,25 @@ def test_the_enumerator_fetches_few_records_of_a_long_backlog() -> None:
     assert [stop.position for stop in split.stops] == sorted({stop.position for stop in split.stops})
     assert abs(sum(stop.units for stop in split.stops) - 3600) < 600
     assert stream.fetched < 1800
+
+
+@pytest.mark.parametrize(("behind_ms", "found"), [(60_000, ["x"]), (0, [])])
+def test_empty_pages_are_no_end_far_from_the_end(
+    behind_ms: int, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sparse(OldStream):
+        def page(self, shard_id: str, iterator: str, limit: int) -> Page:
+            self.fetched += 1
+            records = [Record(7, 7000, b"x")] if self.fetched > 3 else []
+            return Page(records, iterator, behind_ms)
+
+    monkeypatch.setattr(kinesis_splits, "_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(kinesis_splits, "_WAIT_S", 0.0)
+    settings = FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r"})._settings
+    reader = KinesisReader(settings)
+    reader._streams["s"] = Sparse("s", {})  # type: ignore[assignment]
+    part = SplitRange(Split("s/1", 0, 0, 8, grows=True), 0, 8)
+    assert [element for chunk in reader.read(part) for element in chunk.elements] == found
 
 
 def test_stops_limit_the_records_and_bytes_between_them() -> None:

@@ -72,6 +72,13 @@ def test_missing_or_unsupported_settings_are_named(catalog):
         JdbcCatalog("c", "d", None, None, "jdbc:oracle://host")
 
 
+def test_looking_for_a_table_creates_no_database(catalog, directory):
+    with pytest.raises(TableNotExistException, match=r"other\.db"):
+        catalog.get_table(ObjectPath("other.db", "t"))
+    assert not (directory / "other.db").exists()
+    assert catalog.list_databases() == ["shop.db"]
+
+
 def test_passwords_are_not_shown():
     assert "se&cret" not in repr(Address("jdbc:mysql://host", "tester", "se&cret"))
 

@@ -31,6 +31,14 @@ CHOSEN = {
     f"AS l JOIN {WINDOWS.format('b')} AS r ON {SAME_WINDOW}": [rel.WindowJoin, rel.WindowJoin],
     f"SELECT l.v FROM (SELECT l.* FROM a AS l JOIN b AS r ON l.k = r.k AND l.t {HOUR}) AS l "
     f"JOIN b AS r ON l.k = r.k AND l.t {HOUR}": [rel.IntervalJoin, rel.IntervalJoin],
+    "SELECT a.v FROM a JOIN b ON a.k = b.k AND CAST(a.t AS TIMESTAMP(6)) BETWEEN CAST(b.t AS TIMESTAMP(6)) AND "
+    "CAST(b.t AS TIMESTAMP(6)) + INTERVAL '1' HOUR": [rel.IntervalJoin],
+    # Of days, and of times in another zone, the bounds are others than those of the times.
+    "SELECT a.v FROM a JOIN b ON a.k = b.k AND CAST(a.t AS DATE) BETWEEN CAST(b.t AS DATE) AND CAST(b.t AS DATE)": [
+        rel.Join
+    ],
+    "SELECT a.v FROM a JOIN b ON a.k = b.k AND CAST(a.t AS TIMESTAMP_LTZ(3)) BETWEEN CAST(b.t AS TIMESTAMP_LTZ(3)) AND "
+    "CAST(b.t AS TIMESTAMP_LTZ(3)) + INTERVAL '1' HOUR": [rel.Join],
     "SELECT a.v, x.v FROM a JOIN c FOR SYSTEM_TIME AS OF a.t AS x ON a.k = x.k": [rel.TemporalJoin],
     "SELECT a.v, x.v FROM a JOIN d FOR SYSTEM_TIME AS OF a.p AS x ON a.k = x.k": [rel.LookupJoin],
 }

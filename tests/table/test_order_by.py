@@ -74,6 +74,8 @@ def test_what_flink_refuses_is_refused(t_env, query, error):
         ("SELECT COUNT(*) FROM t WHERE a > 5 GROUP BY GROUPING SETS (())", [(0,)]),
         ("SELECT COUNT(*), GROUP_ID() FROM t WHERE a > 5 GROUP BY GROUPING SETS ((), ())", [(0, 0), (0, 1)]),
         ("SELECT SUM(a), GROUP_ID() FROM t GROUP BY GROUPING SETS ((), ())", [(6, 0), (6, 1)]),
+        ("SELECT SUM(a), GROUP_ID() FROM t GROUP BY DISTINCT GROUPING SETS ((), ())", [(6, 0)]),
+        ("SELECT SUM(a), GROUP_ID() FROM t GROUP BY ALL GROUPING SETS ((), ())", [(6, 0), (6, 1)]),
         ("SELECT a, COUNT(*) FROM t WHERE a > 5 GROUP BY ROLLUP (a)", []),
     ],
 )

@@ -43,6 +43,18 @@ def plan(t_env, sql, *details):
             ["OverAggregate"],
         ),
         (
+            "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM a) "
+            "WHERE CAST(n AS INT) < 3",
+            ["rankRange=[rankStart=1, rankEnd=2]"],
+            ["OverAggregate"],
+        ),
+        (
+            "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM a) "
+            "WHERE CAST(n AS BOOLEAN) = TRUE",
+            ["OverAggregate("],
+            ["Rank("],
+        ),
+        (
             "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM a) WHERE n = 1",
             ["Deduplicate(keep=[LastRow], key=[k], order=[ROWTIME])"],
             ["Rank("],

@@ -61,6 +61,7 @@ def rescale(
         edges = [(edge, node["id"]) for node in job["plan"]["nodes"] for edge in node.get("inputs", ())]
         together = _together(found, [(edge["id"], to) for edge, to in edges if edge["ship_strategy"] == "FORWARD"])
         wanted = _all(found, together, parallelism) if parallelism is not None else _some(found, together, vertices)
+        # All vertices, as a request that leaves some out is refused.
         bounds = {vertex: (min(lower, upper), upper) for vertex, upper in _with_others(cluster, job_id, wanted)}
         cluster.require(job_id, bounds)
         after = {} if detached else _wait(cluster, job_id, wanted)

@@ -98,7 +98,10 @@ class Servers:
         """Record this process for commands of the same user, and return the file, which must be removed at the end."""
         file = run_directory() / f"{self.name}-{address.rsplit(':', 1)[1]}.json"
         entry = {"pid": os.getpid(), _STARTED: start_time(os.getpid()), "address": address, _LOGS: str(logs)}
-        file.write_text(json.dumps(entry))
+        # Whole at once: `running`, which `start` asks all the time, removes files that it can't read.
+        written = file.with_suffix(".tmp")
+        written.write_text(json.dumps(entry))
+        written.replace(file)
         return file
 
     def announce(self, state: Path, output: str) -> None:

@@ -19,6 +19,7 @@ def elements_of(
     """
     asked = CollectRequest(version)
     while True:
+        # Asked before the elements: those that arrive between both questions are fetched once more.
         was_over = is_over()
         answer = fetch(asked)
         had = asked.offset if answer.version == asked.version else 0

@@ -65,6 +65,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     job_graph = submittable(stream_graph, options)
     tell_of_options(job_graph)
     warn_of_missing_returns(stream_graph.nodes.values())
+    # Before anything can fail: a program whose submission was rejected has tried, and is not taken for one without job.
     _submitted[:] = [job_graph.job_id]
     staged = StagedData(job_graph)
     staged.write()
@@ -73,6 +74,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
             cluster = _cluster_of(REST_ADDRESS.text_in(options) or DEFAULT_ADDRESS, os.environ.get(TOKEN), options)
             return RemoteJobClient(cluster, job_graph, staged)
         return _embedded(job_graph, staged, serves_rest=target == "application")
+    # An interrupt, too, must not leave the staged data behind.
     except BaseException:
         staged.remove()
         raise

@@ -68,6 +68,7 @@ class EmbeddedJobClient(JobClient):
             lambda dispatcher: dispatcher.request_job_result(self._job_id)
         )
         if staged:
+            # The callback runs on the event loop of the cluster, which must not wait for files to be removed.
             self._result.add_done_callback(lambda _: staged.remove_in_background())
 
     def get_job_id(self) -> JobID:
@@ -161,6 +162,7 @@ class EmbeddedJobClient(JobClient):
             JobCanceledError: the job was cancelled; raised after its last element.
         """
         buffers, ends = self._cluster.collected, self._result
+        # A reader that waits for elements of a job which has ended would wait out its time.
         ends.add_done_callback(lambda _: buffers.wake())
         yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, 0 if ends.done() else _POLL_S), ends.done)
         self.close()
@@ -207,5 +209,6 @@ def _execution_result(result: JobResult) -> JobExecutionResult:
         raise JobCanceledError(result.job_id)
     if result.failure is not None and result.failure.message.startswith(OutputClosedError.__name__):
         discard_output()
+        # Nobody reads the output any more, as of `python job.py | head`: programs end without a word then.
         raise SystemExit(OUTPUT_CLOSED)
     raise JobFailedError(result.job_id, result.failure)

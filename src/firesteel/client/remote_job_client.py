@@ -46,6 +46,7 @@ class RemoteJobClient(JobClient):
 
     def __init__(self, cluster: RestClusterClient, job_graph: JobGraph, staged: StagedData | None = None) -> None:
         if collect_ids_of(job_graph):
+            # Before the submission: otherwise a job runs on whose results the program then refuses.
             cluster.check_results_can_be_trusted()
         self._cluster = cluster
         self._job_id = job_graph.job_id
@@ -56,6 +57,7 @@ class RemoteJobClient(JobClient):
         self._prints, self._printed = _has_print_sink(job_graph), 0
         cluster.submit(job_graph)
         if staged:
+            # The job reads the data as long as it runs, which may be longer than this process does.
             staged.remove_after(self._has_ended)
 
     def _has_ended(self) -> bool:
@@ -168,6 +170,7 @@ class RemoteJobClient(JobClient):
         """Yield the details of the job until it has ended; print what it prints, and report its restarts."""
         has_ended = False
         while not has_ended:
+            # Asked first, so that what a job prints and counts at its end is shown, too.
             has_ended = self._cluster.execution_result(self._job_id) is not None
             try:
                 self._print()

@@ -124,6 +124,7 @@ class RestClusterClient(RestConnection):
         while (answer := self.get(path))["status"]["id"] != "COMPLETED":
             time.sleep(POLL_S)
         operation: dict[str, Any] = answer["operation"]
+        # Flink spells it differently for savepoints and for checkpoints.
         for failure_name in ("failure-cause", "failureCause"):
             if operation.get(failure_name) is not None:
                 raise ClusterClientError(0, operation[failure_name]["stack-trace"])

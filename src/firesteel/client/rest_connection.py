@@ -165,6 +165,7 @@ class RestConnection:
         `has_proof` is False the answer must prove that the server knows it, too.
         """
         proof = None
+        # Without TLS anybody on the way could read the token, or answer in the place of the cluster.
         if self._token is not None and self._tls is None:
             proof = RequestProof.of(self._token, request.get_method(), path, digest, time.time())
             request.add_header("Authorization", proof.header())

@@ -99,6 +99,7 @@ class SparkTables:
         key = frozenset(self._options.items())
         with _lock:
             found = _sessions.get(key)
+            # A program may stop its SparkContext and begin another; a session of the former one fails at each use.
             if found is None or found._sc is not SparkContext._active_spark_context:
                 found = _sessions[key] = _make_session(self._options, self._configuration)
             return found
@@ -274,6 +275,7 @@ def _try_set(session: SparkSession, key: str, value: str) -> bool:
         session.conf.set(key, value)
     except AnalysisException:
         return False
+    # Spark takes any other key without a word, and nothing in the session reads it.
     return key.startswith(("spark.sql.", "spark.hadoop."))
 
 
@@ -316,6 +318,7 @@ def _quoted(name: str) -> str:
 
 def _is_partition(partition: str, keys: Sequence[str], types: Mapping[str, str]) -> str:
     values = partition_texts(partition)
+    # `<=>` and not `=`, as a partition may be that of NULL.
     terms = (f"{_quoted(key)} <=> CAST({_literal(values[key])} AS {types[key]})" for key in keys)
     return f"({' AND '.join(terms)})"
 

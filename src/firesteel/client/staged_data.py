@@ -30,6 +30,7 @@ class StagedData:
 
     def write(self) -> None:
         """Write the data, which is removed at the end of this process unless `remove_after` is called."""
+        # A job on a cluster ends without telling this process: what it leaves is removed with the next submission.
         _remove(is_at_exit=False)
         if not self:
             return

@@ -29,6 +29,7 @@ class CompiledRex:
 
     def __init__(self, rex: Rex, context: EvaluationContext) -> None:
         compiler = _Compiler(context)
+        # First, as only what occurs again is kept in the memo: a column there takes memory until the batch is done.
         compiler.count(rex)
         self._node = compiler.compile(rex)
         self._functions = compiler.functions

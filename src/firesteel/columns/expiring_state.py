@@ -194,6 +194,7 @@ def taken_entries(context: KernelContext, name: str) -> Iterator[tuple[list[Cell
         to age now.
     """
     values, times = context.table(name), context.table(f"{name} times")
+    # In parts, and begun anew for each, as what is iterated must not change.
     while entries := list(islice(values.data, _TAKEN_AT_ONCE)):
         values.prefetch(entries)
         times.prefetch(entries)

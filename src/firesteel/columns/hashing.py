@@ -15,6 +15,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import float_bits, freeze
 
+# The hashes must stay as they are: savepoints have the key groups that follow from them.
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -96,6 +97,7 @@ def _hash_bytes(array: pa.Array) -> Hashes:
     for length in np.unique(lengths[is_short & (lengths > 0)]).tolist():
         rows = np.flatnonzero(lengths == length)
         values = sliding_window_view(content, length)[starts[rows]].astype(np.uint64)
+        # Plus 1, so that bytes of 0 count.
         found[rows] += (values + np.uint64(1)) @ powers[:length]
     rows = np.flatnonzero(~is_short)
     if len(rows):

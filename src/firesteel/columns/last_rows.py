@@ -21,4 +21,5 @@ def last_by_key(rows: ColumnBatch, keys: Sequence[int]) -> ColumnBatch:
     names = [f"key{index}" for index in range(len(keys))]
     columns = [*(key_column(rows.columns[key]) for key in keys), pa.array(np.arange(rows.length))]
     groups = pa.table(columns, names=[*names, "row"]).group_by(names).aggregate([("row", "max")])
+    # Groups come in any order; rows of a changelog must keep theirs.
     return rows.take(np.sort(groups["row_max"].to_numpy()))

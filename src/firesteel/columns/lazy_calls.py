@@ -75,6 +75,7 @@ def _and_or(decides: bool, combine: Callable[[Column, Column], Column]) -> Calla
                 return left
             if open_rows.all():
                 return combine(left, right_node(batch, memo))
+            # A memo of its own: the columns of the other one have all rows.
             return combine(left, _scatter(right_node(batch.filter(open_rows), {}), open_rows))
 
         return node

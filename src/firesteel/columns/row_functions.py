@@ -58,6 +58,7 @@ def _call(rex: Call, operands: list[RowFunction]) -> RowFunction | None:
     if name in _COMPARISONS and len(types) == 2 and type(types[0]) is type(types[1]):
         if isinstance(types[0], t.DoubleType):
             compare = _COMPARISONS[name]
+            # Rows have `NAN`, which equals itself; `float` makes the NaN of it that equals nothing, as in expressions.
             return _unless_null(operands, lambda a, b: compare(float(a), float(b)))
         return _unless_null(operands, _COMPARISONS[name]) if isinstance(types[0], _PLAIN) else None
     if name in _ARITHMETIC and len(types) == 2 and {type(rex.type)} == set(map(type, types)):

@@ -87,6 +87,7 @@ def freeze(value: Any) -> Hashable:
     if isinstance(value, list | tuple):
         return tuple(map(freeze, value))
     if isinstance(value, float):
+        # Which makes 0.0 of -0.0.
         return NAN if math.isnan(value) else value + 0.0
     return value  # type: ignore[no-any-return]
 

@@ -195,6 +195,7 @@ class _Parser:
         return t.RowType(fields)
 
     def _field(self, index: int) -> t.RowField:
+        # A field may be named like a type, as in ROW<date DATE>: what follows tells.
         unnamed = self._peek() in _TYPES and self._peek(1) in (",", ">", ")", "(", "<", "NOT", "NULL", "ARRAY")
         name = f"f{index}" if unnamed else self._name()
         data_type = self._type()

@@ -91,6 +91,7 @@ def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
     except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError) as error:
         if isinstance(error, TypeMismatchError):
             raise
+        # After a failure only, so that values which fit are not looked at one by one.
         whole = _whole_or_boolean(values, data_type)
         if whole is None:
             raise _mismatch(values, data_type, encode) from error

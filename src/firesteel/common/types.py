@@ -189,6 +189,7 @@ class Row:
         return sorted(names) == sorted(others) and self.as_dict() == other.as_dict()
 
     def __hash__(self) -> int:
+        # A sum, as rows that name the same fields in another order are equal.
         return hash((len(self._values), sum(map(hash, self._values))))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -24,4 +24,5 @@ def commit_with_retries(commit: Callable[[], None], *conflicts: type[Exception])
         except conflicts:
             if retry == _RETRIES:
                 raise
+            # At random, so that writers that met once do not meet again.
             time.sleep(_FIRST_WAIT_S * 2**retry * random.uniform(1, 2))

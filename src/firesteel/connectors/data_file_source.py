@@ -34,6 +34,7 @@ class DataFileSource(Source[ColumnBatch], Generic[T_file]):
         self._files: dict[str, T_file] = {}
 
     def __getstate__(self) -> dict[str, object]:
+        # Readers find the files anew: of a large table they would make each task's description megabytes.
         return {**self.__dict__, "_files": {}}
 
     def is_bounded(self) -> bool:

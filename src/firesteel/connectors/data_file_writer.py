@@ -54,6 +54,7 @@ class DataFileWriter(SinkWriter[ColumnBatch], Generic[T_files]):
             if self._written:
                 self._prepared.append(self.merged(self._written))
                 self._written = []
+        # Files are written before checkpoints only, as each file is an entry of the table's log; rows wait on the disk.
         self._rows.persist()
 
     def _write_rows(self) -> None:

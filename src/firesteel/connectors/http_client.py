@@ -62,6 +62,7 @@ class HttpClient:
     def _opener(self) -> urllib.request.OpenerDirector:
         proxies = {} if self.proxy is None else {"http": self.proxy, "https": self.proxy}
         tls = urllib.request.HTTPSHandler(context=self._tls())
+        # Without a proxy an empty handler: the default one follows the environment, which slots need not share.
         return urllib.request.build_opener(_AsTheyAre(), urllib.request.ProxyHandler(proxies), tls)
 
     def _tls(self) -> ssl.SSLContext:

@@ -85,6 +85,7 @@ class KeyLookup:
         return [next(found) if rows is None else rows for rows in cached]
 
     def _found(self, keys: list[Row]) -> list[list[Row]]:
+        # Also those that are kept: a cached row must not differ from one that was just read.
         found = [self._as_stored(rows) for rows in self._with_retries(keys)]
         if self._cache is not None:
             for key, rows in zip(keys, found, strict=True):
@@ -103,6 +104,7 @@ class KeyLookup:
             try:
                 return self._finder.find(keys)
             except Exception as error:
+                # The connection may be what has failed; the next attempt begins with another one.
                 with suppress(Exception):
                     self._finder.close()
                 if retry == self._retries.count or not self._finder.is_transient(error):

@@ -68,6 +68,7 @@ class SpooledColumns:
                 self._file = open(path, "w+b")  # noqa: SIM115 - stays open from batch to batch
                 self._seal = RecordSeal()
             self._file.write(self._seal.sealed(pickle.dumps(self._rows, pickle.HIGHEST_PROTOCOL)))
+            # Not forced to the disk: what a checkpoint needs has become data files before it.
             self._file.flush()
             self._rows = []
         # A file that was taken in this batch is needed again if this batch fails.

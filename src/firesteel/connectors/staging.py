@@ -80,6 +80,7 @@ class StagedRows:
 
     def __init__(self, context: WriterInitContext) -> None:
         self._directory = _staging_directory(context)
+        # An id contains a slash and may be longer than the name of a file.
         sink = hashlib.md5(context.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
         self._file_prefix = f"{sink}-{context.subtask_index}-"
         self._attempt = uuid.uuid4().hex[:12]

@@ -142,6 +142,7 @@ class Options:
 
     def invalid(self, key: str, wanted: str) -> ValidationException:
         """Return the error for an option that does not fit."""
+        # Errors are logged, and shown on dashboards.
         found = masked_value(key, str(self.values.get(key)))
         return ValidationException(
             f"Invalid value for option '{key}' of '{self.owner}': expected {wanted}, found '{found}'"

@@ -39,6 +39,7 @@ class BatchOutput:
             return None
         [content] = read_state_file(path, self._seal)
         committables: list[Committable] = program_value(content)
+        # Durable commits are idempotent and are repeated; lines that were printed are not.
         if size_of(self._directory / _DELIVERED) is not None:
             return [committable for committable in committables if committable.is_durable]
         return committables

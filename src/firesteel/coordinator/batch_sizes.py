@@ -98,15 +98,18 @@ class BatchSizes:
         wanted = self._budget_s() / max(self.marginal_s or 0.0, _LEAST_S)
         is_full = elements >= _FULL * self.size
         if is_full and self._is_steady():
+            # A single element leaves no smaller size to compare with.
             wanted = min(wanted, elements * _PROBE) if elements > 1 else 2.0
         # A batch that read less than it could allows no conclusion about larger ones. Even if the estimate is wrong and
         # all cost is marginal, the next batch is not much too long.
         growth = max(_MAX_GROWTH, (self.fixed_s + self._budget_s()) / max(seconds, _LEAST_S))
         limit = max(self.size, elements * growth) if is_full else self.size
         wanted = min(self._most, limit, max(1.0, wanted))
+        # Rounded up, a batch of few costly elements would be too late for its checkpoint.
         self.size = int(wanted) if self._interval_s else round(wanted)
 
     def _forget_the_first(self) -> None:
+        # Kept until there is a second one: it is a bad estimate, but the only one.
         if self._is_first and self._seen:
             self._is_first = False
             self._seen.clear()

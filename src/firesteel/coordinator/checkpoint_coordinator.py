@@ -185,8 +185,10 @@ class CheckpointCoordinator:
         run = self._run_of(read.run)
         if run is None:
             return [EndRun(read.run)]
+        # The event came twice, or the run was told meanwhile to read again.
         if run.is_running or run.is_reading:
             return []
+        # Determined anew: the run that made a full read unnecessary may have ended since.
         is_first = not any(other.is_running for other in self._runs.values())
         if read.decisions != self._decisions or (is_first and kept is None):
             run.is_reading = True
@@ -194,6 +196,8 @@ class CheckpointCoordinator:
         is_other = newest != self._id
         if is_first and kept is not None:
             self._kept = list(kept)
+            # Another JobManager may have written them, so nobody here knows what was committed; a repetition does no
+            # harm.
             self._settled.clear()
             self._joined_id = self._id
             is_other = False
@@ -349,10 +353,13 @@ class CheckpointCoordinator:
             return []
         self._kept.append(metadata)
         for run_id, part in current.parts.items():
+            # Also if the run has ended: its part counts without having been committed, so the next checkpoint repeats
+            # it.
             self._settled.discard(run_id.region)
             run = self._run_of(run_id)
             if run is not None and run.prepared is not None:
                 run.decided = part
+                # The run may have reported a newer part during the write.
                 run.prepared = run.prepared if run.prepared.number > part.number else None
         self._go_to(Phase.COMMITTING)
         return [*self._subsume(), *self._reads(), Wake()]

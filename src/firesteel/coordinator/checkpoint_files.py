@@ -112,6 +112,7 @@ class CheckpointFiles:
         newest = id_of(own[0]) if own else 0
         if not in_full:
             return newest, None
+        # Only if the newest one is damaged an alternative helps, which `readable` names.
         older = [read_metadata(path, self._seal) for path in reversed(own[1:])]
         return newest, (*older, *(readable(path, self._seal) for path in own[:1]))
 
@@ -125,6 +126,7 @@ class CheckpointFiles:
         if named is None:
             return None
         source = checkpoint_directory(named, self._named)
+        # The job's own checkpoints must be signed, whatever it allows for this one.
         return readable(source, self._seal.allowing(self._job.configuration)), source
 
     def write(self, action: WriteCheckpoint, owner: str) -> CheckpointMetadata:
@@ -147,6 +149,7 @@ class CheckpointFiles:
         write_metadata(directory, metadata, owner, self._seal)
         try:
             self._check_decided(directory)
+        # Left in place, it would count as the newest checkpoint, or revive a job that has ended.
         except (CheckpointExistsError, FileNotFoundError):
             remove_tree(directory)
             raise

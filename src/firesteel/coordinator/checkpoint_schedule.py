@@ -40,6 +40,7 @@ class CheckpointSchedule:
 
         That batch may have been late, or early because the checkpoint was asked for.
         """
+        # From the due time, as from the end of the batch the rate would drift. A late batch skips what it missed.
         self._due_s = min(max(self._due_s, begun_s), ended_s) + self._interval_s
 
     def due_in_s(self, now_s: float) -> float:

@@ -85,6 +85,7 @@ class Checkpoints:
         self._written: dict[str, dict[int, int]] = {}
         self._tell_progress = tell_progress
         self._told_in_progress = 0
+        # Earlier runs may have left files; it is safe to remove these only after the first decision of this run.
         self._has_leftovers = True
         self._is_alone = False
         self._may_have_decided = False
@@ -109,6 +110,7 @@ class Checkpoints:
         if self._store is None:
             self.run = claim_run(directory)
         else:
+            # Before the number is claimed: a checkpoint taken in between may be of a run with a larger number.
             newest_id = self._job.files.newest_id()
             self.run = claim_stored_run(region_directory(self._store, self._region), directory)
         self._files.remove_empty_runs_before(self.run)
@@ -144,6 +146,7 @@ class Checkpoints:
                 self._files.begin_with(state.chains)
             else:
                 self._job.files.redistribute_state(kept[-1], self._region)
+            # The former run may have died between the decision and its commits; committers tolerate a repetition.
             self._commit(self._decided(state))
 
     def _keep(self, state: RegionState) -> None:
@@ -157,6 +160,8 @@ class Checkpoints:
         enumerator.restore(*(state.sources for state in states))
         self.next_time = min((state.next_time for state in states if state.next_time is not None), default=None)
         for state in states if self._region == 0 else ():
+            # Every region starts with all the splits of its sources, but a committable must not be committed by two
+            # threads.
             self._commit(self._decided(state))
 
     def _decided(self, state: RegionState) -> list[Committable]:
@@ -181,6 +186,7 @@ class Checkpoints:
         """
         self._check_complete(batch_id, reports)
         self.batch_id = batch_id
+        # Earlier tries may have written files that no report names.
         self._has_leftovers |= reports[0].try_number > 1
         self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
         self._files.stored.update(path for report in reports for path in report.stored.paths)
@@ -193,6 +199,8 @@ class Checkpoints:
         with self._logged():
             self.protocol.batch_ended(durable, [report.stored for report in reports], time.monotonic())
         shown = [committable for committable in committables if not committable.is_durable]
+        # Printed and collected results are shown at once, so a job that returns to a checkpoint shows some of them
+        # again.
         self._commit(shown)
         remove_files(shown)
 
@@ -210,6 +218,7 @@ class Checkpoints:
             SinkCommitError: a sink rejects its committables, so that nothing is decided.
         """
         pending = list(self.protocol.pending)
+        # A request that can never succeed would fail each restart once it is part of a decision.
         check(pending, self._committers.committer)
         # From here on the metadata may be written by others; so the files are no longer this run's to remove.
         self._may_have_decided = True
@@ -261,6 +270,7 @@ class Checkpoints:
             for part in decided:
                 self._commit(list(part.committables))
                 self._drop_subsumed(part)
+                # Only now: the next checkpoint leaves out what is reported as settled.
                 self.protocol.committed()
 
     def _report(self) -> list[CommitPart]:
@@ -268,6 +278,7 @@ class Checkpoints:
         return self.protocol.directed(directive, time.monotonic())
 
     def _drop_subsumed(self, part: CommitPart) -> None:
+        # A part of a later batch may be prepared already, and is in no decided checkpoint yet.
         for batch_id in [kept for kept in self._kept if kept not in part.needed and kept <= part.batch_id]:
             self._files.drop(self._kept.pop(batch_id))
         if self._has_leftovers:

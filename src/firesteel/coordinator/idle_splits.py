@@ -91,5 +91,6 @@ class IdleSplits:
             elif report.source_watermark is not None:
                 watermarks[report.subtask_index] = report.source_watermark
         awake = [watermark for subtask, watermark in watermarks.items() if subtask not in self._sleeping]
+        # If all inputs are idle, gates advance to the largest watermark, as Flink's `StatusWatermarkValve` does.
         reached = min(awake) if awake else max(watermarks.values(), default=MIN_TIMESTAMP)
         self._passed = max(self._passed, reached)

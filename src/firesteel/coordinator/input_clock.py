@@ -36,6 +36,7 @@ class InputClock:
     def batch_took(self, seconds: float, expected_s: float) -> None:
         """Add the time of a batch, at most what was expected of it and what the last batches took."""
         seen = self._batches_s
+        # Until the median can ignore it, the first batch counts too much: it includes the start of operators.
         usual_s = median(seen) if len(seen) == _REMEMBERED else min(seen, default=0.0)
         self.advance(seconds, min(expected_s, usual_s))
         seen.append(seconds)

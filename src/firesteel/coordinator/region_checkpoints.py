@@ -89,6 +89,7 @@ class RegionCheckpoints:
     def _complete(self, waiting: WaitingPart | None) -> None:
         """Report a part whose files are in the store, if there is one, instead of an older one."""
         if waiting is not None:
+            # The older part is never decided now, and a request that it covered would wait for ever.
             before = frozenset() if self.part is None else self.part.covers
             self.part = replace(waiting.part, covers=waiting.part.covers | before)
 
@@ -131,6 +132,7 @@ class RegionCheckpoints:
     def is_due(self, begun_s: float, expected_s: float) -> bool:
         """Return whether the batch that begins should end with a checkpoint, besides the last one."""
         is_due = self.is_wanted or self._schedule.is_due(begun_s, expected_s)
+        # Requests ignore the limits of periodic checkpoints, as forced ones in Flink's `CheckpointRequestDecider`.
         return bool(self.asked) or (is_due and self.uploads.may_begin(begun_s))
 
     def due_in_s(self, now_s: float) -> float:

@@ -115,6 +115,7 @@ class SourceSplits:
     def _adopt(self, state: SourceState) -> None:
         """Start from a state; splits are discovered at once, and readers are told about all of them again."""
         self.state = state
+        # A bounded source must not be listed again: `_forget` keeps no keys of its splits, so all would be read twice.
         is_complete = state.discovered_ms >= 0 and self._rediscover_ms is None
         self._next_discovery_ms = float("inf") if is_complete else float("-inf")
         self._unread: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
@@ -136,6 +137,7 @@ class SourceSplits:
             replace(
                 state,
                 parallelism=self._parallelism,
+                # The HybridSource of a changed program may have fewer sources.
                 phase=min(state.phase, len(self._parts) - 1),
                 splits=splits,
                 positions=dict(state.positions),
@@ -209,6 +211,7 @@ class SourceSplits:
                 self._add(split, is_bounded)
             elif (before.start, before.end, before.grows) != (split.start, split.end, split.grows):
                 self._list(replace(before, start=split.start, end=split.end, grows=split.grows, stops=split.stops))
+        # What is not listed any more cannot grow; otherwise its subtask would never end.
         for split_id in mine.keys() - {split.split_id for split in found}:
             if mine[split_id].grows:
                 self._list(replace(mine[split_id], grows=False))
@@ -231,6 +234,7 @@ class SourceSplits:
         if self._position(split) < split.end:
             self._unread[subtask][split_id] = split
             self._untold[subtask].pop(split_id, None)
+        # Even without data a reader must know a new split, which holds back its watermark, and the end of one.
         elif split_id not in self._told or not split.grows:
             self._unread[subtask].pop(split_id, None)
             self._untold[subtask][split_id] = split
@@ -383,6 +387,7 @@ def fill(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[i
     """
     shares = [0] * len(wanted)
     for place, (units, must) in enumerate(zip(wanted, is_whole, strict=True)):
+        # The first one is read in any case, or a whole split above each budget would never be.
         if budget <= 0 or (must and place and units > budget):
             break
         shares[place] = units if must else min(units, budget)
@@ -417,9 +422,11 @@ def deal(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[i
         shares[i] = wanted[i]
         left -= wanted[i]
     budget += max(left, 0)
+    # `take` moves those that were read to the end, so the others have their turn in the next batches.
     if budget < len(others):
         others = others[:budget]
     level: int | None = None
+    # The smallest first, as the larger ones share what these leave.
     for rank, i in enumerate(sorted(others, key=wanted.__getitem__)):
         if level is None and wanted[i] * (len(others) - rank) > budget:
             level = budget // (len(others) - rank)

@@ -119,6 +119,7 @@ class _Source:
             if parts:
                 ranges[reader] = parts
                 self._given[reader] = given
+        # The subtask that reads most determines how long the batch takes, from which `BatchSizes` learns.
         return max(self._given.values(), default=0) // units
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
@@ -220,6 +221,7 @@ class SplitEnumerator:
         unended = [source for source in self._sources.values() if not source.splits.state.ended]
         for source in unended:
             source.discover(now, self._clock.now_ms)
+        # A list, as `any` would stop at the first source and leave the changes of the others unannounced.
         awakening = [source for source in unended if source.take_idleness(idle)]
         # An empty batch tells the readers that they are active, before any element of theirs could be late.
         if awakening:
@@ -230,6 +232,7 @@ class SplitEnumerator:
         elements = self._noted.of(self._sizes.size)
         for source in unended:
             self._given = max(self._given, source.take(elements, ranges, self._aligner))
+            # After `take`, so that a subtask which reads its last range ends in the same batch.
             ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
         return self._at(BatchPlan(ranges, frozenset(ended), idle))
 

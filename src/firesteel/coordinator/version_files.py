@@ -100,10 +100,12 @@ class VersionFiles:
             return
         for path in region_directory(self._store, self._region).files():
             found = _STORED.fullmatch(path)
+            # A later run owns the job now, and its files are not known here.
             if found is None or int(found[1]) > run:
                 continue
             is_of_run = int(found[1]) == run
             name = f"region-{self._region}/{path}" if self._region else path
+            # The claim of its own run (no batch) stays: the number must not be claimed again.
             is_over = not is_of_run or (found[2] is not None and int(found[2]) <= batch_id)
             if is_over and name not in self._needed:
                 self.stored.discard(name)
@@ -127,6 +129,7 @@ class VersionFiles:
     def remove_runs_before(self, run: int) -> bool:
         """Remove unneeded directories of earlier runs; return whether none is left."""
         earlier = {number: path for number, path in runs_in(self._of_region).items() if number < run}
+        # A path ends with `versions-<run>/<stage>/<slot>/<file>`.
         needed = {(self._directory / path).parents[2] for path in self._needed} if earlier else set()
         for path in earlier.values():
             if path not in needed:

@@ -64,6 +64,7 @@ class WatermarkAligner:
                 slowest = self._slowest.setdefault(self._group[reader[0]], [])
                 slowest.append((progress.watermark, reader))
                 slowest.sort()
+                # Two are enough: for each reader the slowest of the others is one of them.
                 del slowest[2:]
 
     def limit(self, reader: Reader, elements: int) -> int:
@@ -84,6 +85,7 @@ class WatermarkAligner:
             return 0
         if progress.pace is None:
             return min(elements, _FIRST_ELEMENTS)
+        # At least one element: if a single one may overstep the limit, the reader would otherwise stop for ever.
         return elements if progress.pace <= 0 else min(elements, int(left / progress.pace) + 1)
 
     def give(self, reader: Reader, elements: int) -> None:

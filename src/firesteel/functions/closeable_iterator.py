@@ -59,6 +59,7 @@ class CloseableIterator(Generic[T]):
 
     def close(self) -> None:
         """Cancel the job if it is still running; further calls have no effect."""
+        # Forgotten first, so that a failing cancellation is not tried again by `__exit__`.
         close, self._close = self._close, None
         if close is not None:
             close()

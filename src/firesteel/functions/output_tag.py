@@ -55,6 +55,7 @@ class OutputTag(Generic[T]):
             self.type_info = checked_type(type_info)
 
     def __eq__(self, other: object) -> bool:
+        # Without the type, as in Flink's `OutputTag.equals`: programs make a tag anew where they read the side output.
         return isinstance(other, OutputTag) and self.tag_id == other.tag_id
 
     def __hash__(self) -> int:

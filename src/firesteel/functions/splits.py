@@ -154,6 +154,7 @@ Discovered = tuple[list[Split], set[str]]
 
 def in_chunks(elements: Iterator[Any]) -> Iterator[list[Any]]:
     """Yield elements in lists of bounded length and, by estimate, bounded size in bytes."""
+    # Few at first, as nothing is known of their size.
     sizes, count = SizeEstimate(), _FIRST_ELEMENTS
     while chunk := list(islice(elements, count)):
         before = sizes.bytes

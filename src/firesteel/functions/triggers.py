@@ -229,6 +229,7 @@ class EventTimeTrigger(_TimeTrigger[TimeWindow]):
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
         """Register a timer for the end of the merged window."""
+        # After the end, `on_element` fires: a timer would fire the window a second time.
         if window.max_timestamp() > ctx.get_current_watermark():
             ctx.register_event_time_timer(window.max_timestamp())
 

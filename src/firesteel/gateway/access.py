@@ -54,6 +54,7 @@ class GatewayAccess(Access):
 def is_own_peer(connection: socket.socket) -> bool:
     """Return whether this user, or root, has opened a connection from this machine; False if that is unknown."""
     local, remote = connection.getsockname(), connection.getpeername()
+    # The tables are those of this machine: a distant peer with the same port would be taken for a local one.
     if not is_loopback(remote[0]) and remote[0] != local[0]:
         return False
     return _user_of(remote, local) in (0, os.getuid())

@@ -72,11 +72,13 @@ class ResultFetcher:
             FiresteelError: the job failed.
         """
         with self._changed:
+            # The answer to the request before may have been lost on its way.
             if token == self._token - 1:
                 return self._previous
             if token != self._token:
                 allowed = f"{self._token}" if self._token == 0 else f"{self._token - 1} or {self._token}"
                 raise SqlGatewayError(f"Expecting token to be {allowed}, but found {token}.")
+            # Rows that came before the error are delivered first, as they are part of the result.
             if self._error is not None and not self._buffer:
                 raise self._error
             if not self._buffer and self._has_ended:
@@ -90,6 +92,7 @@ class ResultFetcher:
         """Cancel the job if it is still running, and wait for its end; the remaining rows are dropped. Idempotent."""
         with self._changed:
             self._is_closed = True
+            # The job is cancelled outside of the lock, which the reading thread needs to end.
             close, self._close = self._close, None
             is_running = not self._has_ended
             self._changed.notify_all()

@@ -70,6 +70,7 @@ class SqlGateway:
 
 def session_defaults(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the initial options of sessions: those of the gateway without its own."""
+    # The tokens with which others reach the gateway must not be those that a session shows, or sends to a cluster.
     own = ("sql-gateway.", "security.rest.token.")
     options = {key: value for key, value in configuration.items() if not key.startswith(own)}
     host = REST_ADDRESS.of(options)
@@ -81,6 +82,7 @@ def session_defaults(configuration: Mapping[str, str]) -> dict[str, str]:
 
 def rest_options(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the gateway's server by the names that a JobManager's server has for them."""
+    # `rest.*` is the cluster to which sessions submit, not the gateway's own server.
     others = {key: value for key, value in configuration.items() if not key.startswith("rest.")}
     limits = {key: value for key, value in configuration.items() if key.startswith("rest.server.")}
     bind_address = GATEWAY_BIND_ADDRESS.of(configuration)

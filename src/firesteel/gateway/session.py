@@ -124,6 +124,7 @@ class Session:
         client = result.get_job_client()
         if client is None or is_query(result):
             return fetcher_of(result)
+        # Not under the lock: a job may run for days, and the session answers completions meanwhile.
         if is_awaited:
             _wait(operation, client)
         return job_fetcher(str(client.get_job_id()))

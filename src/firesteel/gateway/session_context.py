@@ -139,6 +139,7 @@ class SessionContext:
 
     def reset_option(self, key: str | None) -> None:
         """Return an option, or all of them if `key` is None, to the initial value."""
+        # Also initial ones that were removed, which come back.
         for name in self.options() | self._initial if key is None else [key]:
             self.set_option(name, self._initial.get(name))
 

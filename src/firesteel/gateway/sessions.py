@@ -122,6 +122,7 @@ class Sessions:
             SqlGatewayError: there is no such session.
         """
         session = self.get(handle)
+        # Before what may take long, so that no request begins a statement in a session that is closing.
         del self._sessions[handle]
         await self.call(session.close)
         logger.info("closed session %s", handle)
@@ -141,11 +142,13 @@ class Sessions:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if timeout_s > 0:
+            # In a thread, as it may wait for a job to be cancelled.
             timer = loop.call_later(timeout_s, self._callers.submit, operation.time_out)
             task.add_done_callback(lambda _: timer.cancel())
         return operation
 
     async def _run(self, session: Session, operation: Operation) -> None:
+        # Waited for here, not in a thread: the statements of one session would take all workers from the others.
         async with session.turn:
             await asyncio.get_running_loop().run_in_executor(self._workers, operation.run)
 

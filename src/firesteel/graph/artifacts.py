@@ -46,6 +46,7 @@ def _pack(option: str, text: str, artifacts: dict[str, bytes], files: Files) -> 
         return text  # It was packed before.
     path = files.path(text)
     if isinstance(path, RemotePath):
+        # Numbered, as files of several directories may have the same name.
         name = f"{len(artifacts)}-{path.name}"
         artifacts[name] = path.read_bytes()
         return f"{ARTIFACT}{name}"

@@ -64,6 +64,7 @@ def uid_hash(uid: str) -> bytes:
 
 def _place_hash(node: StreamNode, hashes: dict[int, bytes], chaining: Chaining) -> bytes:
     number = struct.pack("<i", len(hashes))
+    # Flink adds the number once more for each chained output (`generateDeterministicHash`).
     chainable = sum(chaining.is_chainable(edge) for edge in node.out_edges)
     value = mmh3.hash_bytes(number * (1 + chainable))
     for edge in node.in_edges:

@@ -238,6 +238,7 @@ class _Builder:
         target = self.graph.nodes[edge.target_id]
         target_parallelism = self.by_head[self._heads[edge.target_id]].parallelism
         key = (edge.source_id, partitioner, target_parallelism, target.max_parallelism, edge.output_tag, result_type)
+        # A pipelined result is gone once it was read, and a persistent one has an id of its own.
         may_share = result_type.is_reconsumable and not result_type.is_persistent
         found = next((data_set for other, data_set in shared if other == key), None) if may_share else None
         if found is not None:
@@ -276,6 +277,7 @@ class _Builder:
         )
 
     def _partitioner(self, edge: StreamEdge) -> Partitioner:
+        # Such an edge is FORWARD only within a chain, as the scheduler may give both ends different parallelism.
         return RESCALE if edge.partitioner.unspecified else edge.partitioner
 
     def _result_type(self, edge: StreamEdge) -> ResultPartitionType:

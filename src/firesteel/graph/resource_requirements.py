@@ -129,6 +129,7 @@ def fitting_parallelism(
         return None
     left = slots - sum(lowest)
     parallelism: dict[JobVertexID, int] = {}
+    # Groups that need the fewest first, so that what they leave is there for the others.
     by_range = sorted(range(len(groups)), key=lambda number: highest[number] - lowest[number])
     for done, number in enumerate(by_range):
         more = min(highest[number] - lowest[number], left // (len(groups) - done))

@@ -34,6 +34,7 @@ def assign_slot_sharing_groups(job_graph: JobGraph, graph: Topology, heads: Mapp
     groups = [*by_region.values(), *named.values()]
     for group in groups:
         group.vertex_ids.sort(key=position.__getitem__)
+    # Vertices were added in the order of creation, consumers first; the order of groups decides the numbers of slots.
     job_graph.slot_sharing_groups = sorted(groups, key=lambda group: position[group.vertex_ids[0]])
 
 

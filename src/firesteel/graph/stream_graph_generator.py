@@ -124,6 +124,7 @@ class _Generator:
         self.ids = ids
         self.batch = batch
         self.graph = self._empty_graph()
+        # -1 waits until a buffer is full: in a batch job nobody waits for single elements.
         waits = not configuration.get(BUFFER_TIMEOUT_ENABLED)
         self.buffer_timeout = -1 if batch or waits else round(configuration.get(BUFFER_TIMEOUT_INTERVAL) * 1000)
         self.max_parallelism = configuration.get(MAX_PARALLELISM)
@@ -212,6 +213,7 @@ class _Generator:
         node.operator = transformation.operator
         if transformation.python_kind is PythonOperatorKind.BROADCAST:
             node.chaining_strategy = "ALWAYS"  # as PyFlink's translators of these operators do
+        # Its input is sorted by key first, which needs an exchange (`BatchExecutionUtils.adjustChainingStrategy`).
         if self.batch and transformation.keyed and node.chaining_strategy == "ALWAYS":
             node.chaining_strategy = "HEAD"
         self.graph.add_node(node)
@@ -302,6 +304,7 @@ class _Generator:
             parallelism_configured=sink.parallelism_configured,
             max_parallelism=sink.max_parallelism,
             buffer_timeout=sink.buffer_timeout,
+            # State of a sink is found by these uids, so they are Flink's (`SinkTransformationTranslator`).
             uid=None if sink.uid is None else uid.format(sink.uid),
             user_hash=sink.user_hash if part == "Writer" else None,
             slot_sharing_group=sink.slot_sharing_group,

@@ -127,6 +127,7 @@ class Topology:
         if partitioner is None:
             partitioner = self._default_partitioner(source, target)
         check_forward(source, target, partitioner)
+        # Ids of data sets come from those of edges, and two nodes may be connected twice.
         same = sum(edge.target_id == target_id for edge in source.out_edges)
         edge_id = f"{source.name}-{source_id}_{target.name}-{target_id}_{type_number}_{partitioner.name}_{same}"
         edge = StreamEdge(

@@ -43,6 +43,7 @@ class AsyncCalls:
         try:
             return self._loop.run_until_complete(self._call_all(function, rows))
         except ExceptionGroup as group:
+            # Users know the error of their function, and restart strategies and reports look at its type.
             raise group.exceptions[0] from None
 
     def close(self) -> None:
@@ -62,6 +63,7 @@ class AsyncCalls:
         return [task.result() for task in tasks]
 
     async def _call(self, function: Callable[..., Awaitable[object]], row: Row) -> object:
+        # Around all attempts together, as Flink's `table.exec.async-scalar.timeout`.
         limit = asyncio.timeout(self._timeout_s)
         try:
             async with limit:

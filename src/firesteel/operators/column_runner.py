@@ -51,6 +51,7 @@ class ColumnRunner(Operator):
         self._open_inputs = inputs
         self._async_calls = AsyncCalls(task.configuration)
         self.backend = KeyedStateBackend(None, task.max_parallelism, store_of(task))
+        # Keys of columns begin with their key group, which was hashed for all rows at once.
         self.backend.key_group = _first
         self._layout = factory.state_layout()
         if self._layout:
@@ -129,6 +130,7 @@ class ColumnRunner(Operator):
 
     def process_watermark(self, timestamp: int) -> None:
         """Pass a watermark to the kernel and emit the resulting watermark; in BATCH mode only the final one."""
+        # In BATCH mode kernels work at the end of their inputs, as all rows are there then.
         if self.task.is_batch:
             return
         passed = self._kernel.watermark(timestamp)

@@ -51,5 +51,6 @@ class _Completed:
         try:
             return getattr(self._made, name)
         except AttributeError:
+            # Bound to this object, so that a default that calls other methods finds those of the user.
             member = inspect.getattr_static(self._kind, name)
             return member.__get__(self) if hasattr(member, "__get__") else member

@@ -46,6 +46,7 @@ class IntervalJoinRunner(KeyedFunctionOperator):
         lower, upper = descriptor.lower_bound_ms, descriptor.upper_bound_ms
         # Per side: the bounds on the other side's times relative to an element, and how long the element is kept.
         self._bounds = ((lower, upper), (-upper, -lower))
+        # An interval that lies in the past needs no waiting, but the element must be kept until its own time.
         self._waits = tuple(max(last, 0) for _, last in self._bounds)
         self._late_tags = (descriptor.left_late_tag, descriptor.right_late_tag)
         self._buffers = (ElementsByTime(self.backend, "LEFT_BUFFER"), ElementsByTime(self.backend, "RIGHT_BUFFER"))
@@ -65,6 +66,7 @@ class IntervalJoinRunner(KeyedFunctionOperator):
                     "interval_join() needs elements with an event time, found one without; call "
                     "assign_timestamps_and_watermarks() with a TimestampAssigner before key_by()"
                 )
+            # Flink's `isLate` of this join: an element at the watermark itself is joined.
             if timestamp < self.timers.watermark:
                 tag = self._late_tags[index]
                 if tag is not None:
@@ -88,6 +90,7 @@ class IntervalJoinRunner(KeyedFunctionOperator):
     def _process_pair(self, left: object, right: object, left_time: int, right_time: int) -> None:
         context = self._context
         context.left, context.right = left_time, right_time
+        # Copies, as both stay in the state and may be joined again.
         results = self._process_element(own(left), own(right), context)
         self.collector.collect(results, max(left_time, right_time))
 

@@ -49,6 +49,8 @@ NO_KEY = _NoKey()
 def store_of(task: TaskInfo) -> DiskStore | None:
     """Return the disk store for a task's keyed state, or None for state in memory, which BATCH mode always uses.
 
+    Why: `docs/decisions/0013-state-on-disk-in-sqlite.md`, replaced by `docs/decisions/0052-state-on-disk-in-lmdb.md`.
+
     Raises:
         ValueError: the configured state backend does not exist.
     """
@@ -78,6 +80,7 @@ class KeyedOperator(Operator):
         self.backend.check_key_type(self.name)
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
+        # So that state used in `open` of the function is an error and not the state of some key.
         self.backend.current_key = NO_KEY
 
     def close(self) -> None:
@@ -132,6 +135,7 @@ class KeyedOperator(Operator):
         return self.timers.next_processing_time()
 
     def _fire(self, domain: int, until: int) -> None:
+        # A timer may register others that are due; `due` yields these, too.
         for key, namespace, timestamp in self.timers.due(domain, until):
             self.backend.current_key = key
             self.on_timer(domain, key, namespace, timestamp)
@@ -149,6 +153,7 @@ class KeyedOperator(Operator):
 
     def _process_one_key(self, key: object, batches: Iterable[Batch]) -> None:
         """Process one key's elements and fire its timers. Flink: `BatchExecutionInternalTimeService.setCurrentKey`."""
+        # Each key sees time begin anew, as its elements come before those of the next key.
         self.timers.watermark = -MAX_WATERMARK - 1
         processed = 0
         for index, values, timestamps in batches:
@@ -278,6 +283,7 @@ class ReduceRunner(KeyedFunctionOperator):
             # Emit the results of the elements before the failing one, as Flink does.
             self.output.hand_on(results, timestamps and timestamps[: len(results)])
         if not self.task.is_batch:
+            # Once per batch: a call for each element would cost as much as the reduction.
             self._table.dirty.extend([key for key, _ in values])
 
     def _reduce_all(self, values: list[Any], results: list[Any]) -> None:
@@ -296,6 +302,7 @@ class ReduceRunner(KeyedFunctionOperator):
                 else:
                     value = own(found)
             data[key] = value
+            # The emitted value must not be the stored one: a receiver could change it.
             if emits:
                 append(value if value.__class__ in IMMUTABLE else own(value))
 

@@ -58,6 +58,7 @@ class RowsToColumns(Operator):
         kinds = None
         if self._has_kinds:
             kinds = np.fromiter((value.get_row_kind().value for value in values), np.int8, len(values))
+        # Without kinds if all are inserts (0), since kernels have a shorter path for those.
         return ColumnBatch(arrays, len(values), kinds if kinds is not None and kinds.any() else None)
 
     def _array(self, source: int | str, kind: DataType, values: list[Any], timestamps: Timestamps) -> pa.Array:
@@ -89,6 +90,7 @@ def _times(milliseconds: list[int], kind: DataType) -> pa.Array:
     wanted = arrow_type(kind)
     if pa.types.is_integer(wanted):
         return pa.array(milliseconds, wanted)
+    # By way of integers: Arrow would make a time of day of them, or convert each one as a Python object.
     return pa.array(np.array(milliseconds, np.int64) * 1000, pa.int64()).cast(wanted)
 
 

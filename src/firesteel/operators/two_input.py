@@ -157,6 +157,7 @@ class BroadcastRunner(CoProcessRunner):
         self._broadcast = _Broadcast(function, descriptors, BroadcastContext)
         calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
         super().__init__(name, task, output, function, calls)
+        # Flink, too, reads the broadcast side first in BATCH mode, so that each element finds the complete state.
         self._waits = task.is_batch
         self._kept = SpilledList(memory_of(task), temporary_directory(task.configuration))
         self._kept_watermark: int | None = None
@@ -226,6 +227,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         self._broadcast = _Broadcast(function, descriptors, KeyedBroadcastContext)
         super().__init__(name, task, output, key_type, function, (self._broadcast.process_element,))
         self._on_timer = self._broadcast.on_timer
+        # The broadcast side is no keyed input (`inputs` is 1), but the operator has not ended before it has.
         self._open_inputs = 2
 
     def open(self) -> None:

@@ -147,6 +147,7 @@ def _write(target: AnyPath, data: bytes) -> None:
     make_directory(target.parent)
     hidden = target.with_name(f".{target.name}.part")  # Flink's history server leaves other names than ids alone.
     hidden.write_bytes(data)
+    # The history server may look at any moment, and must not find half an archive.
     hidden.rename(target)
 
 

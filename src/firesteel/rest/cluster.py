@@ -74,6 +74,7 @@ class Cluster:
             job = await (await self.dispatcher()).request_job(checked)
         except JobNotFoundError:
             raise RestError(404, f"Job {checked} not found") from None
+        # With each new entry, so that jobs nobody asks about any more are not kept: one may be megabytes.
         self._jobs = {id: entry for id, entry in self._jobs.items() if now_s - entry[0] < _REFRESH_S}
         self._jobs[checked] = now_s, job
         return job

@@ -131,6 +131,7 @@ class Connections:
             connection.close()
             visit.leave()
             return
+        # From now on: before, what gives way is the task that opens the connection.
         visit.close = partial(self._abort, handler)
         self._visits[handler] = visit
         self._silent[handler] = loop.call_later(self._first_request_s, self._abort, handler)
@@ -187,6 +188,7 @@ def _listeners(addresses: Sequence[tuple[int, str]], port: int) -> list[socket.s
             listener = socket.create_server((address, port), family=family, backlog=_BACKLOG)
             listeners.append(listener)
             listener.setblocking(False)
+            # Port 0 is a free one for the first address only; the others must have the same.
             port = listener.getsockname()[1]
     except OSError:
         for listener in listeners:

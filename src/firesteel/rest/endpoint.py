@@ -87,12 +87,14 @@ class RestServerEndpoint:
         self.limits = TokenLimits(configuration)
         self.token_of = access.token_of
         self.latencies: dict[tuple[str, str], Histogram] = {}
+        # The first one is outermost: errors are answers when `_proven` sees them, and are proved, too.
         application = web.Application(middlewares=[self._noted, _proven, _errors])
         application.on_response_prepare.append(self._access.add_headers)
         application.on_response_prepare.append(_add_browser_rules)
         for route in routes:
             for prefix in prefixes:
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
+        # Not decompressed by aiohttp: a small body could expand to gigabytes (see `RequestContent.read`).
         self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S, auto_decompress=False)
         self._connections: Connections | None = None
 
@@ -144,6 +146,7 @@ class RestServerEndpoint:
             self._connections.waits(protocol)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        # By the path of the route, not of the request, which has ids: each job would be a series of its own.
         latencies = self.latencies.setdefault((route.method, route.path), Histogram(_LATENCY_BOUNDS_S))
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -177,6 +180,7 @@ class RestServerEndpoint:
             self._connections.works(request.protocol)
         body, files = await self._content.read(request, takes_files=route.consumes == FORM)
         self._connections.works(request.protocol)
+        # Before `names_path`, which relies on the types of the fields.
         route.check(body)
         if route.names_path(body):
             self._access.check_files(request)

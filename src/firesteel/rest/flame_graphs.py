@@ -126,6 +126,7 @@ class FlameGraphs:
         except Exception as error:  # A leader is elected, or does not answer: the next request tries again.
             logger.warning("no flame graph of vertex %s of job %s: %s", vertex_id, job.details.job_id, error)
         finally:
+            # Also after a failure, or each request of a page would begin to sample again.
             entry.taken_s, entry.sampling = self._now_s(), None
 
 

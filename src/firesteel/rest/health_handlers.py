@@ -68,6 +68,7 @@ async def _storage(call: Call) -> str:
 
 def _try_to_write(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
+    # Written and not only opened: a full disk still lets files be created.
     with tempfile.TemporaryFile(dir=directory) as file:
         file.write(b"ready")
         file.flush()

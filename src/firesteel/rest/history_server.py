@@ -104,6 +104,7 @@ class Archives:
                 }
             except OSError as error:
                 logger.warning("archives in %s can't be listed: %s", directory, error)
+                # A store that does not answer for a moment must not make its jobs disappear from the dashboard.
                 found |= {id_: job for id_, job in self._jobs.items() if str(job.path).startswith(f"{directory}/")}
                 continue
             jobs = {id_: job for id_, path in there.items() if (job := self._job(id_, path)) is not None}
@@ -243,6 +244,7 @@ class HistoryServer(RestServerEndpoint):
         self.archives = archives = Archives(configuration)
         self._refresh_s = HISTORY_REFRESH.of(configuration)
         address, port = HISTORY_ADDRESS.of(configuration), str(HISTORY_PORT.of(configuration))
+        # `rest.bind-port` is that of the JobManager on this host, and goes before `rest.port`.
         own = {key: value for key, value in configuration.items() if key != REST_BIND_PORT.key}
         own |= {REST_BIND_ADDRESS.key: address, REST_PORT.key: port}
 

@@ -65,6 +65,7 @@ async def _accumulators(call: Call) -> Answer:
 
 
 async def _execution_result(call: Call) -> job_messages.Body:
+    # A client polls this until the job has ended: a cached answer would add seconds to each short job.
     job = await call.cluster.job(call.path["jobid"], fresh=True)
     details = job.details
     if not details.status.is_globally_terminal:
@@ -139,6 +140,7 @@ def _submit_again(job_graph: JobGraph, job_id: str | None, savepoint: str | None
     if job_id is not None:
         job_graph.job_id = job_id_of(job_id)
     if savepoint is not None:
+        # They were chosen for the savepoint with which the former job had begun.
         for option in (RECOVERY_IGNORE_UNCLAIMED, RECOVERY_CLAIM_MODE):
             job_graph.configuration.pop(option.key, None)
         job_graph.configuration[RECOVERY_PATH.key] = savepoint

@@ -301,6 +301,7 @@ def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
             "taskManagerId": getattr(event, "task_manager_id", None),
             "concurrentExceptions": [],
         }
+        # One failure may be the cause of several changes of the status.
         if not entries or entries[-1]["stacktrace"] != entry["stacktrace"]:
             entries.append(entry)
     return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}

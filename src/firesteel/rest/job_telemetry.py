@@ -137,6 +137,7 @@ class JobTelemetry:
             self._event(job, FAILURES, "JobFailureEvent", event.timestamp_ms, **flags)
             if job.scheduled_ms is not None:
                 self._initialized(job, event.timestamp_ms, "FAILED")
+            # Failures during a recovery prolong it; a span for each would count the time twice.
             if job.failed_ms is None:
                 job.failed_ms, job.cause = event.timestamp_ms, event.cause.message
         if event.status is JobStatus.RUNNING:

@@ -90,10 +90,12 @@ class _StatsD:
         self._address = host, int(port)
 
     def report(self, metrics: Families) -> None:
+        # Looked up each time, as the address of a service changes when its pod does.
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_DGRAM)[0][0]
         with socket.socket(family, socket.SOCK_DGRAM) as sender:
             waiting = b""
             for line in self._lines(metrics):
+                # Below the 1500 bytes of Ethernet: of a datagram in fragments, one lost fragment loses all.
                 if waiting and len(waiting) + len(line) > _DATAGRAM_BYTES:
                     sender.sendto(waiting, self._address)
                     waiting = b""

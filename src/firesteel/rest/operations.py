@@ -46,6 +46,7 @@ class Operations:
 
     def _forget_old(self) -> None:
         for key, task in list(self._running.items())[: max(0, len(self._running) - _KEPT)]:
+            # One that runs is kept in any case, so that its outcome can be asked for.
             if task.done():
                 del self._running[key]
 

@@ -52,6 +52,7 @@ class Proofs:
         except ValueError as error:
             raise RestError(401, str(error)) from None
         for token in tokens:
+            # As sent, because the client has signed it before anything decodes it.
             if proof.proves(token, request.method, request.raw_path):
                 self._check_new(proof)
                 request[_PROVEN] = _Proven(token, proof)
@@ -64,10 +65,12 @@ class Proofs:
             raise RestError(
                 401, f"the clocks of client and server differ by {abs(now_s - proof.time_s):.0f} s; at most {_WINDOW_S}"
             )
+        # Nonces are in the order of their expiry, as all are kept for the same time.
         while self._seen and next(iter(self._seen.values())) < now_s:
             del self._seen[next(iter(self._seen))]
         if proof.nonce in self._seen:
             raise RestError(401, "this request was sent before")
+        # A proof from a clock that is ahead is valid until two windows from now.
         self._seen[proof.nonce] = now_s + 2 * _WINDOW_S
 
 

@@ -60,6 +60,7 @@ class RequestContent:
         if not takes_files:
             raise RestError(415, f"{request.path} does not accept files: send application/json")
         self._check_size(request.content_length or 0)
+        # Refused instead of queued: content is kept in memory, and a connection that waits takes a place of others.
         if self._uploads >= self._at_once:
             limit = REST_SERVER_MAX_CONCURRENT_UPLOADS
             message = f"{self._uploads} uploads are running, more are not allowed ({limit}); try again"

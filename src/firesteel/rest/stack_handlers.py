@@ -23,6 +23,7 @@ _TERMINATED, _DISABLED, _WAITING = -1, -2, -3
 _TYPES = {"FULL": (True, False), "ON_CPU": (True,), "OFF_CPU": (False,)}
 """Type of a flame graph -> which samples are in it: those with a processor (True), and those without."""
 
+# One call to the TaskExecutors, which must end well within the timeout of calls.
 _MOST_SECONDS, _MOST_PER_SECOND = 5.0, 1000
 
 

@@ -54,6 +54,7 @@ class _Lookup:
             if time.monotonic() > deadline_s:
                 raise RestError(503, f"operator {self.operator} of job {self.job_id} does not run now; try again later")
             await asyncio.sleep(_POLL_S)
+            # The first answer may be of a job that is kept from before a restart.
             fresh = True
 
     async def _ask(self, fresh: bool) -> None:

@@ -96,6 +96,7 @@ class TraceReporter(_Reporter):
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+        # The process flushes itself in `close`: a handler at exit would wait for a receiver that does not answer.
         self._provider = TracerProvider(resource=self._exporters.resource, shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporters.make("trace")))
 

@@ -83,6 +83,7 @@ class Share:
         Raises:
             RestError: as many of its jobs run as are allowed (429).
         """
+        # Found out here, and not by events: a job ends without a request of its token.
         self._jobs.intersection_update(running)
         found, most = len(self._jobs) + len(self._submitting), self._limits.most_jobs
         if most is not None and found >= most:
@@ -112,6 +113,7 @@ class Share:
 
     def sent(self, size: int) -> None:
         """Count bytes of results."""
+        # Without a limit nobody would take the entries out again.
         if self._limits.most_bytes is not None:
             self._sent.append((self._limits.now_s(), size))
 

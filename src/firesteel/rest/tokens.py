@@ -60,6 +60,7 @@ class Tokens:
 
     def roles_of(self, given: str) -> list[str]:
         """Return the roles of a token that a request has shown."""
+        # All are compared, so that the time does not tell which one was nearly right.
         return [role for role, token in self.pairs() if is_same(given, token)]
 
 

@@ -77,6 +77,7 @@ class BatchParts:
         busy, read = (subtask.metrics.get(name, 0.0) / 1000 for name in (_BUSY, _READ))
         busy_before, read_before = self._totals.get(at, (0.0, 0.0))
         self._totals[at] = busy, read
+        # A smaller total is that of a new subtask, after a restart of its slot.
         if busy < busy_before:
             busy_before = read_before = 0.0
         read -= read_before

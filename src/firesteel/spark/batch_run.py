@@ -92,6 +92,7 @@ class BatchRun(Run):
                 remove_failed_run(self._directory, run, self._query.attempt)
                 raise
             committables = [committable for report in reports for committable in report.committables]
+            # Before any commit: from here on no other execution may commit another division of the same output.
             self._output.decide(committables, owner=str(run))
             remove_earlier_runs(self._directory, run)
         commit(committables, self._collect, self._committers, self._keep)

@@ -104,6 +104,7 @@ class ClassArchive:
     @property
     def is_wanted(self) -> bool:
         """Whether to create the archive: it does not exist, is writable, and was not attempted recently."""
+        # The lock's time is that of the last attempt, so one that fails is not repeated at each start.
         if self.path.exists() or not os.access(self.path.parent, os.W_OK):
             return False
         try:
@@ -141,6 +142,7 @@ class ClassArchive:
             unfinished.chmod(0o600)
             with unfinished.open("rb+") as file:
                 os.fsync(file.fileno())
+            # Synced before: after a power failure a truncated archive would cost each start its verification.
             unfinished.replace(self.path)
             self._remove_unused()
 

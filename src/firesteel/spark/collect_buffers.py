@@ -177,6 +177,7 @@ class CollectBuffers:
     def _takes_over(self, name: Path) -> bool:
         """Write the name of this process to a job's file; return whether another process was there before."""
         before = name.read_text() if name.exists() else None
+        # A job that restarts in this process goes on with its buffers.
         if before == self._process:
             return False
         new = name.with_name(f"{name.name}.{self._process}")
@@ -194,6 +195,7 @@ class CollectBuffers:
                 return
             buffer = self._buffer(collect_id)
             while buffer.is_full and not is_stopping():
+                # With a timeout, as nobody notifies this when the run is being stopped.
                 self._changed.wait(0.1)
                 if collect_id in self._lost:
                     return
@@ -228,6 +230,7 @@ class CollectBuffers:
             if not buffer.pieces:
                 self._changed.wait(wait_s)
                 self._check_lost(collect_id)
+            # They stay until the client acknowledges them by its next offset: this response may be lost.
             return CollectResponse(buffer.version, list(buffer.pieces[0].elements) if buffer.pieces else [])
 
     def wake(self) -> None:
@@ -247,6 +250,7 @@ class CollectBuffers:
         """Drop buffers beyond the limit, empty ones first."""
         while len(self._buffers) > _MOST_BUFFERS:
             others = [collect_id for collect_id in self._buffers if collect_id != in_use]
+            # Access moves a buffer to the end, so the first one was not asked for longest.
             oldest = next((collect_id for collect_id in others if not self._buffers[collect_id].pieces), others[0])
             if self._buffers.pop(oldest).pieces:
                 logger.warning("the results of collecting sink %s are dropped, because no client fetched them", oldest)

@@ -135,6 +135,7 @@ class SparkDataPlane:
 
     def _pool(self) -> int:
         """Return a scheduler pool that no run uses; pools are reused, as Spark never removes them."""
+        # By the thread, not by the job: a run that was given up may still start jobs in its pool.
         self._runs = [run for run in self._runs if run.is_running]
         return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
 

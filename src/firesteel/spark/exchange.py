@@ -38,8 +38,11 @@ class Exchange:
         """Return the exchanged RDD."""
         context, jvm, any_class = self._context, self._context._jvm, self._any_class
         chunks = rows.mapPartitionsWithIndex(_chunks)
+        # The chunks are bytes already; PySpark would pickle them once more.
         chunks._bypass_serializer = True
         pairs = jvm.PairwiseRDD(chunks._jrdd.rdd())
+        # Spark's partitioner for keys that are numbers already: it takes them modulo the partitions, here the lane
+        # itself.
         partitioner = jvm.PythonPartitioner(self._lanes, 0)
         shuffled = jvm.org.apache.spark.rdd.ShuffledRDD(pairs, partitioner, any_class, any_class, any_class)
         shuffled.setSerializer(self._serializer)

@@ -15,6 +15,7 @@ ON_DEMAND = {
     "spark.dynamicAllocation.enabled": "true",
     "spark.dynamicAllocation.initialExecutors": "0",
     "spark.dynamicAllocation.minExecutors": "0",
+    # Spark refuses dynamic allocation without this or an external shuffle service.
     "spark.dynamicAllocation.shuffleTracking.enabled": "true",
     "spark.locality.wait.process": "10s",
     **{
@@ -80,6 +81,7 @@ class SparkExecutors:
         """Kill an executor and reduce the requested number by one."""
         ids = self._context._jvm.java.util.ArrayList()
         ids.add(executor_id)
+        # adjustTargetNumExecutors, countFailures, force: without the first, Spark would replace it at once.
         self._java.schedulerBackend().killExecutors(self._utils.toSeq(ids), True, False, True)
 
     def run_on(self, executor_id: str, host: str, function: Callable[[Iterator[Any]], Iterator[Any]]) -> list[Any]:

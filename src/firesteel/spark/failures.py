@@ -33,6 +33,7 @@ def failure_of_exit(error: BaseException, details: str) -> TaskFailure:
 
 def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
     """Return the operator's failure if Spark's error carries one, else the first line of Spark's error."""
+    # Spark keeps only the text of a worker's error, so the failure travels in it as hexadecimal digits.
     marked = _MARKED.search(str(error)) or _MARKED.search(details)
     if marked is not None:
         return task_failure(load_plain(bytes.fromhex(marked.group(1)), "a failure"))

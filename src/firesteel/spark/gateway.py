@@ -65,12 +65,16 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # No limit: reports, printed and collected results are the result of the job.
     "spark.driver.maxResultSize": "0",
+    # A task of a batch is to run now, on any host, rather than wait three seconds for the one with its slots.
     "spark.locality.wait": "0",
+    # A long batch of one run must not keep the tasks of all others waiting.
     "spark.scheduler.mode": "FAIR",
     "spark.executor.extraJavaOptions": " ".join(JVM_OPTIONS),
     "spark.python.daemon.module": "firesteel.spark.worker_daemon",
     "spark.python.worker.reuse": "true",
+    # Of a cancelled task nothing is needed; by default its worker is left alone for two seconds.
     "spark.python.task.killTimeout": "100ms",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.stage.maxConsecutiveAttempts": "1",
@@ -203,6 +207,7 @@ class SparkGateway:
 
     def _start_again(self) -> None:
         self._end()
+        # Otherwise `_connect` takes the port and secret of the JVM that is gone.
         self._connection_file.unlink(missing_ok=True)
         self._process = self._start()
 
@@ -210,6 +215,7 @@ class SparkGateway:
         try:
             self._connect()
         except SparkStartError:
+            # Only a crash speaks against the archive; other ends would come again without it.
             if self.archive is None or self._process.returncode not in _CRASHES:
                 raise
             self.archive.discard()
@@ -234,6 +240,7 @@ class SparkGateway:
                 raise SparkStartError(f"Java ended with code {self._process.returncode}: {self.log_tail()}")
             if time.monotonic() > deadline:
                 raise SparkStartError(f"no answer after {_START_TIMEOUT_S} s: {self.log_tail()}")
+            # The file is renamed into place by PySpark's server, so it is complete once it exists.
             time.sleep(0.002)
         data = self._connection_file.read_bytes()
         port, length = struct.unpack(">ii", data[:8])

@@ -41,6 +41,8 @@ class GuardedProcess(subprocess.Popen[bytes]):
                 stdout=log,
                 stderr=guarded,
                 env=environment,
+                # A group of its own, which `end` and the guard kill as a whole, and which Ctrl-C in the terminal does
+                # not reach.
                 start_new_session=True,
             )
         except BaseException:

@@ -41,11 +41,13 @@ class IdleSlots:
 
     def _has_nothing_due(self, stage: int, slot: int, now: int) -> bool:
         last = self._last.get((stage, slot))
+        # Without a report of this run nothing is known of the slot, so the first batch skips none.
         return last is not None and (last.next_time is None or last.next_time > now)
 
     def report(self, stage: int, slot: int, try_number: int) -> StageReport:
         """Return the report on behalf of a skipped slot, which has not changed."""
         last = self._last[stage, slot]
+        # What the last report handed over once must not be committed, or counted, again.
         return replace(last, committables=[], try_number=try_number, stored=NOTHING_STORED, state_s=0.0)
 
     def batch_ended(self, reports: Iterable[StageReport]) -> None:

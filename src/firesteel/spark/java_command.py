@@ -103,6 +103,7 @@ def java_command(java: Java, home: str, directory: str, settings: Mapping[str, s
         *(option for option in FIXED_OPTIONS if option != _COLLECTOR or not has_collector),
         f"-Djava.io.tmpdir={directory}",
         f"-XX:ErrorFile={directory}/java_error.log",
+        # From Java 24 on each use of Unsafe, which Spark's memory needs, prints a warning.
         *(("--sun-misc-unsafe-memory-access=allow",) if java.version >= _UNSAFE_DENIED_SINCE else ()),
     ]
 

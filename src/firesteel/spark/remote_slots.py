@@ -75,6 +75,7 @@ class RemoteSlots:
             yield slot, slot, IDLE_GATE, b"%d" % requests[slot].stage
         with ExitStack() as stack:
             selector = stack.enter_context(selectors.DefaultSelector())
+            # All are connected before any is read: a slot that is being restarted must not leave others half asked.
             for slot in requests.keys() - idle:
                 request = requests[slot]
                 connection = stack.enter_context(connect(SlotAddress.parse(self.addresses[slot]), self.tls))

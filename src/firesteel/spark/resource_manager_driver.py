@@ -150,6 +150,7 @@ class SparkResourceManagerDriver:
         if self._executors is not None and self._is_present(container_id):
             with contextlib.suppress(*_GONE):
                 self._executors.kill(_executor_id(container_id))
+            # Spark lowers its own target with a kill, so the number told last does not hold any more.
             self._required = _UNKNOWN
 
     # --- executor changes --------------------------------------------------------------------------------------
@@ -224,12 +225,14 @@ class SparkResourceManagerDriver:
             reason = reasons.get(container_id, "Spark's application ended")
             logger.warning("executor %s was lost: %s", container_id, reason)
             self._listener.container_completed(container_id, f"Spark lost executor {container_id}: {reason}")
+        # Spark takes a moment to end an executor; until then it must not pass for a new one.
         self._released &= alive.keys()
         new = {name: host for name, host in alive.items() if name not in self._hosts and name not in self._released}
         if new:
             self._hosts |= new
             for container_id, host in new.items():
                 logger.info("executor %s started on %s", container_id, host)
+            # Spark may start more than was asked for; the ResourceManager returns the surplus.
             self._awaited = max(self._awaited - len(new), 0)
             self._missed_since_s, self._last_warning = None, ""
             self._listener.containers_granted(list(new))

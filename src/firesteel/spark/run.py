@@ -142,6 +142,7 @@ class Run:
             with contextlib.suppress(Py4JError, OSError):
                 if self._context is not None:
                     self._context.cancelJobGroup(self._group)
+            # A pause between interrupts, which ends with the thread.
             self._thread.join(0.5)
         self._tell(self._ended.set)
 
@@ -171,6 +172,7 @@ class Run:
                 self._execute()
         except BaseException as error:  # Committers run here, and a sys.exit() in one must not go unnoticed.
             failure = _failure_of(error)
+        # Before anybody is told: the next run of the region may begin as soon as they know.
         self._leave(failure is not None or self._stopping.is_set())
         self._committers.close()
         if self._stopping.is_set():

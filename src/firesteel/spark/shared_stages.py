@@ -46,6 +46,7 @@ class SharedStages:
 
     def share(self, stage: StageFunction) -> StageFunction:
         """Return a small function with the same behaviour."""
+        # By reference, as stages are of this package; PySpark's own pickler is slower, and copies what it cannot name.
         data = pickle.dumps(stage, protocol=pickle.HIGHEST_PROTOCOL)
         if len(data) <= _MOST_BYTES_WITH_TASK:
             return stage

@@ -52,7 +52,9 @@ class Stage:
 
     def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
         """Run the stage over the `(lane, row)` pairs of one partition and yield such pairs."""
+        # In the worker and not only in the daemon: a worker imports more once it has its first task.
         _keep_modules_from_garbage_collection()
+        # Set aside until the slots are done: a slot that is fed late would keep all others of the lane waiting.
         passing = SpilledList(_PASSING_BYTES, self.request.temporary)
         own = self._own_rows(rows, passing)
         requests = {slot: self.request_of(slot) for slot in self.lanes.slots[lane]}

@@ -121,6 +121,7 @@ class SlotLifecycle(Generic[Task]):
     def cancel(self) -> Actions[Task]:
         """Cancel all wanted tasks."""
         self.tasks.clear()
+        # A process that is only starting finds no tasks when it connects, so there is nothing to cancel in it.
         return [SlotAction.CANCEL] if self._take(SlotEvent.CANCELLED) else []
 
     def closed(self) -> Actions[Task]:
@@ -133,6 +134,7 @@ class SlotLifecycle(Generic[Task]):
 
     def ended(self, process_id: int) -> Actions[Task]:
         """Handle the end of a process's connection: order another process if tasks are wanted."""
+        # A former process may report its end after its successor has connected.
         if process_id != self.process_id or not self._take(SlotEvent.ENDED):
             return []
         self.process_id = None

@@ -245,6 +245,7 @@ class SlotProcesses:
             if execution_attempt_id in slot.attempts:
                 await self._await_end_of_cancellation(slot)
                 break
+        # Also for an attempt that is not here (any more): the JobMaster waits for this answer.
         self._listener.task_state_changed(execution_attempt_id, ExecutionState.CANCELED)
 
     async def _await_end_of_cancellation(self, slot: _Slot) -> None:
@@ -336,6 +337,7 @@ class SlotProcesses:
 
     async def _reorder(self, slot: _Slot) -> None:
         """Order another process in place of one that will not connect; give up if that happens again and again."""
+        # Ignored if a process has connected; then it is killed below, and its tasks go to the next one.
         slot.life.order_failed()
         try:
             if slot.early_ends >= _MOST_EARLY_ENDS:
@@ -462,6 +464,7 @@ class SlotProcesses:
         slot.failed = slot.life.process_id
         failure = task_failure(message.failure)
         attempt = _attempt_of(slot, failure.vertex_id, failure.subtask_index) or next(iter(slot.life.tasks), None)
+        # The failure may be of tasks that were replaced while the message was on its way.
         if attempt is not None and deployment_of(attempt) == message.deployment:
             self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
 

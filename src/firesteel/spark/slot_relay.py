@@ -102,6 +102,7 @@ class SlotRelay:
         if not is_relay_proof(given, self._token, "caller", own, theirs, name):
             logger.warning("refused a connection of %s: wrong token", writer.get_extra_info("peername"))
             return
+        # It is no stranger any more, whose number is limited.
         visit.leave()
         from_slot, to_slot = await asyncio.wait_for(self._connect(Path(name).name), _SLOT_S)
         try:

@@ -193,6 +193,7 @@ class _SmallBatchTask:
         request: Row | None = None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(self.path)
+            # The driver may never come: it stopped, or gave the batch to others.
             connection.settimeout(self.patience_s)
             with suppress(TimeoutError):
                 request = next(_received(connection), None)

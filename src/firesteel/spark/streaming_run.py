@@ -165,6 +165,7 @@ class StreamingRun(Run):
         self._parts.planned()
         reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set, jobs)
         self._parts.processed()
+        # A task that waits has one of Spark's threads, so none is started where the next batch may be far away.
         self._follows = jobs if plan.ranges and not (is_last or self._was_idle) else None
         self._get_ready()
         self._checkpoints.batch_ended(at.batch_id, reports)
@@ -206,7 +207,9 @@ class StreamingRun(Run):
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
         self._was_idle = False
         while not self._stopping.is_set():
+            # Before anything is looked at, so that what comes meanwhile ends the wait below.
             self._wake.clear()
+            # Anew in each turn, or the wait for input would count as planning.
             self._parts.begin()
             self._checkpoints.settle()
             wait_s: float | None = None
@@ -239,6 +242,7 @@ class StreamingRun(Run):
         wait_s = self._rest_s()
         if wait_s > 0:
             self._get_ready()
+            # Back that much earlier, to start the next batch's task.
             return None, wait_s if self._follows is None else wait_s - _LEAD_S
         now = self._clock.now_ms()
         with self._asking():
@@ -253,6 +257,7 @@ class StreamingRun(Run):
         wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
         if due is not None:
             wait_s = min(wait_s, (due - now) / 1000)
+        # A due time that has just passed must not make this a busy loop.
         return None, max(wait_s, 0.001)
 
     def _slots(self) -> RemoteSlots:

@@ -72,6 +72,7 @@ def _end_executor_after(task_executor: int, executor_process: int) -> NoReturn:
 def main() -> NoReturn:
     """Run the TaskExecutor until the executor ends."""
     executor_process = int(sys.argv[1])
+    # A parent that does nothing else sees the TaskExecutor's end even if that is killed, and then ends the executor.
     task_executor = os.fork()
     if task_executor:
         _end_executor_after(task_executor, executor_process)
@@ -91,6 +92,7 @@ def main() -> NoReturn:
         logging.exception("the TaskExecutor failed")
     finally:
         logging.shutdown()
+        # At once: threads that still run user code would keep the process, and thus the executor, alive.
         os._exit(code)
 
 

@@ -61,6 +61,7 @@ def _make_locked(parent: str, name: str) -> tuple[Path, int]:
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(path, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # It may have been removed between the two calls above; then the lock is on nothing.
             if os.path.exists(path):
                 remove_after_death(Path(path).absolute())
                 return Path(path), lock

@@ -58,6 +58,7 @@ _shown = _Shown()
 
 def _point(number: int, path: str) -> None:
     opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+    # Only to open it must not block (there may be no reader); writes must wait for a slow one.
     os.set_blocking(opened, True)
     os.dup2(opened, number)
     os.close(opened)

@@ -117,6 +117,7 @@ def program_fit(path: str, job_graph: JobGraph, configuration: Mapping[str, str]
         'its state belongs to no operator of the program'
     """
     files = SavepointFiles.inert(path, configuration)
+    # `adopt_layout` changes vertices.
     job_graph = job_graph.copy()
     found = [one for vertex in job_graph.vertices for one in _fits(files, vertex)]
     present = {operator_id for vertex in job_graph.vertices for operator_id, _ in operators_of(vertex)}

@@ -193,6 +193,7 @@ class SavepointFiles:
         later: dict[tuple[str, Any], ListPart | None] = {}
         for file in reversed(chain):
             for name, entry, value, size in _values(self._deltas_of(operator_id, layout, file, only)):
+                # A single file has each entry once, so that nothing need be remembered.
                 if len(chain) > 1:
                     part = later.get((name, entry), _NOTHING)
                     if part is None:

@@ -73,6 +73,7 @@ class HeldDirectories:
         make_directory(work, mode=PRIVATE_DIRECTORY)
         self._locks[work] = lock = os.open(work, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_SH)
+        # Only the first process of a job on a host looks, as most slots would look in vain.
         if is_new:
             for other in work.parent.iterdir():
                 remove_if_unlocked(other)

@@ -120,6 +120,7 @@ class FrameParser:
             end = start + _HEADER.size + length
             if end > size:
                 break
+            # A copy, as the buffer moves below; through a view, as a slice of a bytearray would be a second copy.
             yield target, source, gate, bytes(memoryview(self._data)[start + _HEADER.size : end])
             start = end
         del self._data[:start]

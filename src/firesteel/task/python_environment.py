@@ -180,7 +180,9 @@ def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]
 def _prepare(configuration: Mapping[str, str], directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "lock").open("w") as lock:
+        # The slots of a host share the directory: the first one prepares it, and the others find it ready.
         fcntl.flock(lock, fcntl.LOCK_EX)
+        # Created last, so work that was interrupted is done again.
         if (directory / "ready").exists():
             return
         _fetch(configuration, directory)
@@ -223,6 +225,7 @@ def _install(requirements: Path, cache: str, target: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
+        # A question of pip, for a password for example, would wait for ever.
         stdin=subprocess.DEVNULL,
     )
     if done.returncode:

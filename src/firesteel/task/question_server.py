@@ -82,6 +82,7 @@ class QuestionServer(Generic[Question]):
             self._socket.settimeout(None)
             connection, _ = self._socket.accept()
         if self._rest is not None:
+            # Only after a question: without one the thread sleeps for ever and costs nothing.
             self._socket.settimeout(self._rest_after_s)
         return connection
 

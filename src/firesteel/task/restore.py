@@ -95,6 +95,7 @@ def plan_restore(
     base = metadata.base_of(directory)
     if not allow_non_restored:
         _check_nothing_is_left(metadata, new, partial(read_any, base, seal=seal, temporary=temporary))
+    # After the check, so that a refused restore leaves the job graph as it was.
     adopt_max_parallelism(metadata, job_graph)
     kept = {
         operator_id: layout for operator_id, layout in _layouts_of_operators(metadata).items() if operator_id in new

@@ -103,6 +103,8 @@ class PlannedState:
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
         """Yield the broadcast state of an operator's subtask, as deltas to apply in order."""
         for layout, found in self._by_layout([operator_id]):
+            # Each subtask had the same broadcast state, so any of them serves a new one, and reading is spread over
+            # all.
             yield from (delta for _, delta in self._deltas_of(found, layout, subtask % layout.parallelism))
 
     def _by_layout(self, operator_ids: Collection[str]) -> list[tuple[VertexLayout, list[str]]]:

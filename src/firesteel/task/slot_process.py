@@ -63,6 +63,8 @@ class SlotProcess:
         signal.signal(signal.SIGUSR1, self._count_interrupt)
         signal.signal(signal.SIGUSR2, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Connected before user code runs; the end of this connection is how the TaskExecutor learns of the process's
+        # death.
         self._control.connect(control_path)
         self._data = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._data_path = data_path
@@ -80,6 +82,7 @@ class SlotProcess:
     def _turns(self) -> Turns:
         """Return whose turn it is; called by the thread that samples stacks."""
         server = self._server
+        # `_server` is read once: the main thread may take it away at any moment.
         return Turns([], None) if server is None else Turns(*server.turns())
 
     def _tasks(self) -> SlotTasks | None:
@@ -94,9 +97,12 @@ class SlotProcess:
         selector.register(self._data, selectors.EVENT_READ)
         while True:
             ready = {key.fileobj for key, _ in selector.select()}
+            # Orders first: a stage that is ready as well may be one of the tasks that are to be closed.
             if self._control in ready:
                 self._take_order()
             elif self._server is None:
+                # A stage can come before its tasks. It stays in the backlog, and must not make `select` return until
+                # they are there.
                 selector.unregister(self._data)
                 self._take_order()
                 selector.register(self._data, selectors.EVENT_READ)
@@ -179,6 +185,8 @@ class SlotProcess:
 
     def _end(self) -> NoReturn:
         self._close_tasks()
+        # `os._exit` flushes nothing, and skips the handlers and threads of user code, which could keep the process
+        # alive.
         sys.stdout.flush()
         os._exit(0)
 
@@ -228,6 +236,7 @@ class SlotProcess:
                 if time.monotonic() - reported > _PROGRESS_EVERY_S:
                     reported = time.monotonic()
                     self._send(Progress(self._server.progress(request.stage)))
+        # Before the end is told: the process may be killed once the batch counts as done.
         sys.stdout.flush()
         write_frame(writer, (0, 0, END_GATE, b""))
         writer.flush()
@@ -268,6 +277,7 @@ class SlotProcess:
         """Record a failure of the tasks, which answers all further requests to them."""
         if _is_about_memory(error):
             free_reserve()
+            # The limit of memory was hit; what is left of it is for the report below.
             self._is_spent = True
         self._failure = failure_of(error)
         assert self._server is not None

@@ -94,6 +94,7 @@ def _run_slot(name: str, control_path: str, data_path: str) -> None:
     die_with_parent()
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, _STDIN)
+    # The server may have ended before `die_with_parent`, which then signals nothing.
     if os.getppid() != server:
         return
     slot_process.main(name, control_path, data_path)

@@ -67,6 +67,7 @@ class _LocalEdge:
         # Asked for late, as the target is created after the edge to it.
         target = self._target()
         with self._stopwatch.within(target):
+            # Through the gate even within a slot: watermarks of this channel are to be combined with those of others.
             target.gate.receive(self._gate, self._subtask, [item])
 
     def flush(self) -> None:
@@ -187,6 +188,7 @@ class SlotTasks:
             self._attempt,
             is_batch,
             dict(self._options),
+            # Inputs of one vertex must agree about their key, as state is found by it from each of them.
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
             output_directory="" if self._output is None else str(shown_in(self._output, at.run)),

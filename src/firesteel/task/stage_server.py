@@ -80,6 +80,7 @@ class StageServer:
             self._answers[request.stage] = answer
             is_done = True
         finally:
+            # Also without an error: a caller that goes away in the middle leaves operators with half of a batch.
             if not is_done:
                 self.close()
 
@@ -89,6 +90,7 @@ class StageServer:
         if request.at < self._at:
             raise StaleRequestError(request.at, self._at)
         if request.at > self._at:
+            # Another run starts from a checkpoint, which the open tasks are ahead of.
             if request.at.run != self._at.run:
                 self.close()
             self._at = request.at

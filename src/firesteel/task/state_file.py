@@ -97,6 +97,7 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE, sea
         StateFileError: the file could not be written, for example because the disk is full; it is removed.
     """
     try:
+        # Exclusively: the file of another execution of the same try must not be overwritten.
         file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
     except FileExistsError:
         raise

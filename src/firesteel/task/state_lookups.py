@@ -136,6 +136,7 @@ def _read(
     if table in backend.served:
         return backend.served[table].read(entries)
     # Between two batches: nobody changes the tables while this thread has the turn.
+    # As long as a batch runs, the main thread has it.
     if not tasks.turn.acquire(timeout=wait_s):
         raise LookupProblem(StateProblem.NOT_RUNNING, "")
     try:

@@ -149,6 +149,7 @@ def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
     copy = _copier(source, target)
     copied = []
     for number, file in enumerate(chain):
+        # Files of a chain come from several runs and may have equal names; the number makes them unique in the copy.
         _, stage, slot, name = f"/{file.path}".rsplit("/", 3)
         path = f"versions/{stage}/{slot}/{number}-{name}"
         copied.append((file.path, replace(file, path=path)))

@@ -35,6 +35,7 @@ def split_off_mergeable(parent: Chain) -> tuple[Chain, Chain]:
     """Split a chain into the files to keep and the trailing deltas to merge, at least `FAN_IN` of similar size."""
     tier = _tier(parent[-1].size)
     begin, total = len(parent), 0
+    # The first file is the full one, which is never merged: it is what deltas are measured by.
     while begin > 1 and _tier(parent[begin - 1].size) <= tier:
         begin -= 1
         total += parent[begin].size
@@ -61,6 +62,7 @@ def merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
                 _update(tables.setdefault((vertex_id, operator_id, name), {}), entries)
     for (vertex_id, operator_id, name), entries in tables.items():
         yield vertex_id, operator_id, encoded_entries(name, entries)
+    # After all keyed state, in the order in which `SlotTasks` reads a file.
     for vertex_id, state in versions.items():
         yield vertex_id, None, state
 

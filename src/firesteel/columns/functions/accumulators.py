@@ -132,6 +132,7 @@ class Sum(SignedAccumulator):
     def _change(self, state: State, value: object, count: int) -> None:
         # Decimal's operators round to 28 digits, DECIMAL has up to 38.
         total = WIDE.add(state[0], value) if isinstance(value, Decimal) else state[0] + value
+        # After each addition, as Java adds floats.
         state[0] = float(np.float32(total)) if self._float else total
         state[1] += count
 
@@ -152,6 +153,7 @@ class Avg(Sum):
     def __init__(self, result_type: t.DataType) -> None:
         super().__init__(result_type, True)
         self._integral = isinstance(result_type, t.IntegralType)
+        # In Flink the sum of an average of FLOAT is a DOUBLE.
         self._float = False
 
     def value(self, state: State) -> Any:

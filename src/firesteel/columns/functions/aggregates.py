@@ -116,6 +116,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[Types, t.DataType, bool], 
         if not retracts:
             return values.Extreme(choose)
         is_float = isinstance(result, (t.FloatType, t.DoubleType))
+        # `min` and `max` depend on the order of their arguments if one is NaN, and the order changes with retractions.
         return values.RetractableExtreme(partial(choose, key=_nan_last) if is_float else choose)
 
     return make

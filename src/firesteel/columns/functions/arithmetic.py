@@ -137,6 +137,7 @@ def _decimal(name: str, call: CallSite) -> Kernel:
 
     def kernel(columns: list[Column], length: int) -> Column:
         casts = [column.cast(data_type) for column, data_type in zip(columns, operand_types, strict=True)]
+        # At 38 digits Arrow has no type for the exact result, which Flink rounds; quotients have other scales.
         if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
             found = _of_integers(name, casts, target)
             return slow(columns, length) if found is None else found

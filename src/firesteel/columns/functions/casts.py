@@ -67,6 +67,7 @@ def _try(cast: Cast, array: pa.Array, target: pa.DataType) -> pa.Array:
     except (CastError, pa.ArrowException):
         if len(array) == 1:
             return pa.nulls(1, target)
+        # Halves, as few values fail: each costs the logarithm of the length, and not a cast for each row.
         half = len(array) // 2
         return pa.concat_arrays([_try(cast, array[:half], target), _try(cast, array[half:], target)])
 
@@ -96,6 +97,7 @@ def _float_to_integer(source: t.DataType, target: Any, context: EvaluationContex
         values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(np.float64)
         values = np.trunc(np.nan_to_num(values, nan=0.0))
         high = values >= float(limits.max)
+        # The greatest BIGINT is no double: 1024 less is the next one below it, and `high` sets the limit itself.
         whole = np.clip(values, float(limits.min), float(limits.max) - (1024 if wide is np.int64 else 0)).astype(wide)
         whole[high] = limits.max
         mask = pc.is_null(array).to_numpy(zero_copy_only=False)

@@ -110,13 +110,13 @@ def all_scalars(columns: Sequence[Column]) -> bool:
     return all(isinstance(column, pa.Scalar) for column in columns)
 
 
-def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = False) -> Bind:
+def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = False, is_pure: bool = True) -> Bind:
     """Return the kernel of a Python function that is called with the values of one row.
 
     Args:
-        make: Creates the function for a call. Its arguments and result are values as returned by `to_pylist`. Equal
-            calls must return equal results: where values repeat, the function is called once for each.
+        make: Creates the function for a call. Its arguments and result are values as returned by `to_pylist`.
         null_call: Whether the function is called with NULLs; otherwise a NULL operand makes the result NULL.
+        is_pure: Whether equal calls return equal results: where values repeat, the function is called once for each.
     """
 
     def bind(call: CallSite) -> Kernel:
@@ -124,7 +124,9 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
 
         def kernel(columns: list[Column], length: int) -> Column:
             constant = all_scalars(columns) and bool(columns)
-            columns, places, length = _distinct(columns, 1 if constant else length)
+            length, places = 1 if constant else length, None
+            if is_pure:
+                columns, places, length = _distinct(columns, length)
             rows = _rows(columns, length)
             if null_call:
                 values = [function(*row) for row in rows]
@@ -152,6 +154,7 @@ def _distinct(columns: list[Column], length: int) -> tuple[list[Column], pa.Arra
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         return columns, None, length
     sample = column.take(pa.array(np.linspace(0, length - 1, _SAMPLE).astype(np.int64)))
+    # A dictionary of values that hardly repeat costs more than the calls that it saves.
     if pc.count_distinct(sample, mode="all").as_py() > _SAMPLE // 2:
         return columns, None, length
     encoded = column.dictionary_encode(null_encoding="encode")

@@ -195,9 +195,10 @@ def _random(integer: bool) -> Bind:
         return function
 
     def bind(call: CallSite) -> Kernel:
-        kernel = per_row(make)(call)
+        kernel = per_row(make, is_pure=False)(call)
         arrays = [operand.type for operand in call.operands]
         return lambda columns, length: kernel(
+            # Constants too, or one number would be drawn for the whole batch.
             [pa.repeat(c, length) if isinstance(c, pa.Scalar) else c for c, _ in zip(columns, arrays, strict=True)],
             length,
         )

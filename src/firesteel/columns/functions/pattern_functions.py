@@ -88,6 +88,7 @@ def _like(negated: bool) -> Callable[[CallSite], Kernel]:
 def _constant_like(call: CallSite) -> Callable[[Column], Column]:
     pattern: str = call.literal(1)
     inner = pattern.strip("%")
+    # Other patterns are plain texts at one place, which Arrow finds without regular expressions.
     if "_" in pattern or "%" in inner or not inner:
         regex = like_regex(pattern, None)
         return lambda column: pc.match_substring_regex(column, regex)
@@ -102,6 +103,7 @@ def _constant_like(call: CallSite) -> Callable[[Column], Column]:
 
 @lru_cache(1000)
 def _compiled_like(pattern: str, escape: str | None) -> re.Pattern[str]:
+    # RE2's `\z`, which Arrow uses, is `\Z` in Python.
     return re.compile(like_regex(pattern, escape).replace(r"\z", r"\Z"))
 
 

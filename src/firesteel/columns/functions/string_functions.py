@@ -36,6 +36,7 @@ def _ascii_or(fast: Callable[[Column], Column], row: Callable[[str], str]) -> Bi
         slow = per_row(plain(row))(call)
 
         def kernel(columns: list[Column], length: int) -> Column:
+            # Arrow maps a character to one character; Java makes `SS` of `ß`, as Python does.
             ascii_only = pc.all(pc.string_is_ascii(columns[0])).as_py() is not False
             return fast(columns[0]) if ascii_only else slow(columns, length)
 

@@ -115,6 +115,7 @@ class _OrderedCounts(dict[Any, int]):
 
     def push(self, value: Any) -> None:
         """Note a value that has come."""
+        # Values that went stay in the heap until they are at its top, which those at the other end never are.
         if len(self._heap) > 2 * len(self) + _MANY:
             self._rebuild()
         else:

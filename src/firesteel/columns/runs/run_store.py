@@ -108,6 +108,7 @@ class RunStore:
         """
         hits: list[Hit] = []
         total = len(sought)
+        # The newest first, which has the value of a key that several have.
         runs: list[MemoryRun | RunFile] = [*self._memory[::-1], *self._files[::-1]]
         for run in runs:
             is_left = np.ones(len(sought), bool)
@@ -208,6 +209,7 @@ class RunStore:
     def _merged_files(self, files: Sequence[RunFile]) -> RunFile:
         """Return files as one; if there are no others, without entries that are not needed."""
         parts = _by_hash(files)
+        # In another file there may be an older entry of the key, which the one that is not needed hides.
         if len(files) == len(self._files):
             parts = (part.where(self._are_needed(part)) for part in parts)
         return self._file(parts)

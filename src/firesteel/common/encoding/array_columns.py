@@ -52,6 +52,7 @@ def write_optional(writer: ColumnWriter, is_there: Mask, write: Callable[[Mask],
     else:
         writer.data.append(Kind.MIXED)
         writer.number(2)
+        # Each byte is the place of a column after them: 0 that of None, 1 that of the values.
         writer.data += is_there.astype(np.uint8).tobytes()
         writer.data.append(Kind.NONE)
         write(is_there)

@@ -58,6 +58,7 @@ class ByteReader(ABC):
     def ints(self, count: int) -> list[int]:
         """Return a column of integers."""
         place = self._place
+        # Integers beyond 64 bits are another kind of column.
         if self._data[place] != Kind.INT:
             return self.column(count)
         self._place = place + 1

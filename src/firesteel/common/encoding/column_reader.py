@@ -118,9 +118,11 @@ class ColumnReader(ByteReader):
         found = []
         for kind, shape, content in self.column(count):
             if content.__class__ is list:
+                # `np.array` would make further dimensions of sequences among the objects.
                 array_ = np.empty(len(content), object)
                 array_[:] = content
             else:
+                # A view of bytes could not be changed.
                 array_ = np.frombuffer(content, np.dtype(kind)).copy()
             found.append(array_.reshape(shape))
         return found

@@ -101,6 +101,7 @@ class ColumnWriter:
                 name = None if writer_of(kind) is None else kind
                 group = groups.setdefault(name, [])
                 place = places[kind] = list(groups).index(name)
+                # A code is one byte.
                 if len(groups) > 0xFF:
                     raise NotATreeError
             else:

@@ -134,6 +134,7 @@ def write_time_zones(writer: ColumnWriter, values: Sequence[datetime.timezone]) 
 
 def write_zone_infos(writer: ColumnWriter, values: Sequence[zoneinfo.ZoneInfo]) -> None:
     """Write time zones with names."""
+    # `ZoneInfo.from_file` makes zones without a name, which nobody could look up again.
     if any(value.key is None for value in values):
         writer.opaque(values)
     else:

@@ -55,6 +55,7 @@ SINGLE_OBJECTS = {"Deleted": "DELETED", "_NotANumber": "NAN"}
 
 def is_record(kind: type) -> bool:
     """Return whether the objects of a class are data."""
+    # A program may have a class of the same name.
     return CLASSES.get(kind.__qualname__) == kind.__module__
 
 

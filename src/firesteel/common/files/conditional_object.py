@@ -74,6 +74,7 @@ class ConditionalObject:
         try:
             with saying("write", str(self.path)):
                 answer = self._run(lambda: self._ask("put_object", Body=data, **condition))
+        # This is what s3fs makes of 412.
         except FileExistsError:
             return None
         except RemoteFileNotFoundError:
@@ -81,6 +82,7 @@ class ConditionalObject:
                 raise  # The bucket is missing.
             return None
         except RemoteFileError as error:
+            # S3 answers 409 if another conditional write is under way at the same time.
             if _status(error) in (_CONFLICT, _PRECONDITION_FAILED):
                 return None
             raise

@@ -119,6 +119,7 @@ class MultipartUploads:
             self._check_completed(path, parts)
 
     def _check_completed(self, path: str, parts: Sequence[UploadPart]) -> None:
+        # The size has to do: nothing in an object names the upload that made it.
         expected, found = sum(part.size for part in parts), self._remote.size(path)
         if found != expected:
             there = "there is no object" if found is None else f"the object has {found} bytes"
@@ -138,6 +139,7 @@ class MultipartUploads:
         scheme, found = path.partition("://")[0], []
         markers: dict[str, str] = {}
         while True:
+            # With the slash, as other directories' names may begin like this one.
             arguments = {"Bucket": bucket, "Prefix": f"{prefix.rstrip('/')}/" if prefix else "", **markers}
             with saying("list", path):
                 listed = self._remote.fs.call_s3("list_multipart_uploads", **arguments)

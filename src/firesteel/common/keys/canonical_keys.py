@@ -161,6 +161,7 @@ def _is_plain(key_type: object) -> bool:
 
 def _double(value: Any) -> object:
     """Return the key of a float as in Java's `Double.equals`: all NaNs are equal, 0.0 and -0.0 are not."""
+    # The text, as Python takes -0.0 for equal to 0.0.
     if value is None or value > 0 or value < 0 or str(value) == "0.0":
         return value
     return canonical_key(value)
@@ -183,6 +184,7 @@ def _basic_normalizer(key_type: Any) -> Keep:
 
 
 def _without_negative_zero(value: Decimal) -> Decimal:
+    # Java's BigDecimal has no negative zero.
     return value.copy_abs() if value.is_zero() else value
 
 
@@ -235,6 +237,7 @@ def _map_normalizer(key_type: Any) -> Keep:
 
     def normalize(value: dict[Any, Any]) -> dict[Any, Any]:
         entries = [(key_normal(k), value_normal(v)) for k, v in value.items()]
+        # By bytes, as keys of different classes cannot be compared.
         return dict(sorted(entries, key=lambda entry: form_bytes(form_of(entry[0]))))
 
     return normalize

@@ -85,6 +85,7 @@ def _dict_form(value: dict[Any, Any]) -> object:
 
 
 def _set_form(value: Any) -> object:
+    # By bytes, as elements of different classes cannot be compared, and hashes of texts differ between processes.
     return (type(value).__name__, *sorted(map(_form, value), key=form_bytes))
 
 
@@ -221,6 +222,8 @@ def _set_state(made: object, state: object) -> None:
         return
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     for name, value in (attributes or {}).items():
+        # A name that two objects share is written once, and then as a reference: without interning the bytes would
+        # differ.
         made.__dict__[sys.intern(name)] = value
     for name, value in (slots or {}).items():
         setattr(made, name, value)

@@ -47,6 +47,7 @@ _POWERS = tuple(31**exponent & _MASK for exponent in range(255, -1, -1))
 
 def murmur_hash(code: int) -> int:
     """Return Flink's `MathUtils.murmurHash` of a 32-bit integer, which is never negative."""
+    # The mask makes 0 of the smallest integer, as Flink does: its absolute value has no place in 32 bits.
     return abs(mmh3.hash((code & _MASK).to_bytes(4, "little"))) & 0x7FFFFFFF
 
 
@@ -91,6 +92,7 @@ def _key_hasher(key_type: TypeInformation[object] | None) -> Hasher:
         return lambda key: 62 + _pickled_hash(key) & _MASK  # None is pickled, too
 
     def hash_key(key: object) -> int:
+        # A row of one field: 31 for the array, and another 31 for a field that is not NULL.
         value = key_of(key)
         return 31 if value is None else 62 + hasher(value) & _MASK
 

@@ -33,6 +33,7 @@ class _TableUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> object:
         module = self._moved.get(module, module)
+        # A name with dots, which leads from a listed class to anything, is in no table.
         if name in self._table.get(module, ()):
             return super().find_class(module, name)
         allowed = sorted(f"{known}.{member}" for known, members in self._table.items() for member in members)

@@ -142,6 +142,7 @@ def _coerce_bytes_array(value: object) -> object:
     if isinstance(value, (list, tuple)):
         numbers = [index_of(item, _BYTES) for item in value]
         if all(-128 <= number <= 255 for number in numbers):
+            # Java's bytes are signed.
             return bytes([number & 0xFF for number in numbers])
         raise ValueOverflowError(_BYTES, value)
     raise TypeMismatchError(_BYTES, value)

@@ -25,6 +25,7 @@ def hash_map_order(key_type: TypeInformation[Any]) -> Callable[[dict[Any, Any]],
 
     def ordered(values: dict[Any, Any]) -> list[Any]:
         mask = _table_size(len(values)) - 1
+        # `sorted` is stable: keys in one bucket keep their order, as in Java's list of the bucket.
         return sorted(values, key=lambda key: _spread(hasher(key)) & mask)
 
     return ordered

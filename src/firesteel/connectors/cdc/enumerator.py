@@ -31,6 +31,7 @@ class CaptureEnumerator(SourceEnumerator):
             return [self.grown(split) for split in logs], set()
         chunks = [split for split in known.splits.values() if split.end > split.start]
         more = self.more_chunks(parallelism, chunks, known)
+        # The log begins in a batch of its own: within one, other subtasks may read changes before the rows they change.
         if chunks or more:
             return more, set(known.keys)
         self.end_snapshot()

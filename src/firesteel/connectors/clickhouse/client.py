@@ -45,6 +45,7 @@ class ClickHouse:
         for retry in range(self.max_retries + 1):
             is_last = retry == self.max_retries
             try:
+                # Settings and statement in the address, so that the body is data alone.
                 answer = HttpClient().send("POST", url, self._headers(), body)
             except TRANSIENT as error:
                 if is_last:

@@ -13,6 +13,7 @@ from firesteel.functions.source_reading import ReadingHints, SourceEnumerator, S
 from firesteel.functions.splits import Discovered, Known, Split, SplitRange
 
 _ROWS = 4_096
+# Some versions write BIGINT as text in JSON unless they are told not to.
 _SETTINGS = {"output_format_json_quote_64bit_integers": "0"}
 
 

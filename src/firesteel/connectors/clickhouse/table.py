@@ -81,6 +81,7 @@ class ClickHouseTable:
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
+        # A query without columns, as COUNT(*), still needs a line for each row.
         read = request.columns or self._table.physical_columns[:1]
         columns = ", ".join(selected(column, quoted(column.name)) for column in read)
         queries = tuple(f"SELECT {columns} FROM {self._name}{where}" for where in self._conditions())

@@ -74,6 +74,7 @@ def batch_of_lines(lines: Sequence[bytes], columns: Sequence[Column]) -> ColumnB
     Raises:
         ValueError: a value does not fit its column.
     """
+    # A float would lose digits of a DECIMAL.
     rows = [json.loads(line, parse_float=Decimal) for line in lines]
     arrays = []
     for column in columns:

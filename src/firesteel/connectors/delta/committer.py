@@ -89,6 +89,8 @@ class DeltaCommitter(Committer):
         new = [files for files in written if files.transaction > (table.transaction_version(files.application) or 0)]
         if not new:
             return
+        # Once more than at `check`: between the check and a repetition after a conflict the table may have been
+        # replaced.
         for files in new:
             self._check(table, files)
         last: dict[str, int] = {}

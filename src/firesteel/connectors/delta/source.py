@@ -87,6 +87,7 @@ class DeltaSource(DataFileSource[DataFile]):
 
     def read_file(self, file: DataFile) -> Iterator[ColumnBatch]:
         """Yield the rows of a data file."""
+        # In Delta's log paths are URIs.
         path, values = unquote(file.path), self._partition(file)
         path = path if scheme_of(path) or path.startswith("/") else join(self._address.path, path)
         places = {name: place for place, name in enumerate(self._parquet.columns.names)}

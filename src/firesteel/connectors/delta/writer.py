@@ -60,6 +60,7 @@ class DeltaWriter(DataFileWriter[WrittenFiles]):
         super().__init__(context, is_rolling=True)
         self._columns = sink.columns
         self._address = sink.address.with_configuration(context.configuration)
+        # Of each attempt its own: numbers of a failed one, perhaps never committed, would be taken for done.
         self._application = uuid.uuid4().hex
         self._transactions = 0
 

@@ -30,6 +30,7 @@ class Action:
         if self.doc_id is None:
             return f"{dumps({'index': about})}\n{dumps(self.document)}\n"
         about["_id"] = self.doc_id
+        # An update keeps fields that the document has beside, as Flink's emitter of maps does.
         return f"{dumps({'update': about})}\n{dumps({'doc': self.document, 'upsert': self.document})}\n"
 
 

@@ -29,6 +29,7 @@ class ElasticsearchWriter(SinkWriter[Any]):
     def __init__(self, settings: ElasticsearchSettings) -> None:
         self._settings = settings
         self._client, self._failure = _client(settings)
+        # The client's own, which knows dates, decimals and UUIDs.
         self._dumps: Callable[[Any], str] = self._client.transport.serializer.dumps
         self._lines: list[str] = []
         self._bytes = 0
@@ -85,8 +86,10 @@ class ElasticsearchWriter(SinkWriter[Any]):
             raise self._error(f"could not write {len(lines)} documents: {error}") from error
         if not answer["errors"]:
             return []
+        # Each has the name of its action as its only key.
         results = [next(iter(item.values())) for item in answer["items"]]
         failed = [result for result in results if "error" in result]
+        # Documents that are wrong fail at once; sending them again would not help.
         final = failed if is_last else [result for result in failed if result["status"] != _REJECTED]
         if final:
             raise self._error(f"{len(final)} of {len(lines)} documents were rejected: {_about(final[0])}")

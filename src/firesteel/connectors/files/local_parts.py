@@ -56,6 +56,7 @@ class LocalPart:
             return
         self.file.flush()
         os.fsync(self.file.fileno())
+        # Its name must survive the host, too, which is an entry of the directory.
         if not self.synced:
             sync_directory(os.path.dirname(self.pending))
         self.synced = self.size

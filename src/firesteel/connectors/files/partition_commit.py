@@ -54,6 +54,7 @@ class PartitionTime:
         """
         text = self.pattern or next(iter(values.values()))
         if self.pattern:
+            # The longest first, or `$hour` would be the value of `h` and `our`.
             for name in sorted(values, key=len, reverse=True):
                 text = text.replace(f"${name}", values[name])
         moment = java_parser(self.formatter)(text) if self.formatter else _moment(text)

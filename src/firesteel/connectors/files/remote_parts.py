@@ -142,6 +142,7 @@ class RemoteParts:
         if not is_open:
             raise OSError(f"part file {progress.final}: its upload was aborted after the version was taken")
         self._restore_tail(progress, tail)
+        # By chance, as two attempts that go on from one version must not send different parts under one number.
         number = (
             sent[-1].number + NUMBER_GAP + random.randrange(NUMBER_GAP) if sent else 1 + random.randrange(NUMBER_GAP)
         )

@@ -134,6 +134,7 @@ class FileTable(_Files):
         keys = self.table.partition_keys
         stored = self.stored
         if self.reads_fields:
+            # One column at least, which tells how many rows a file has.
             stored = tuple(c for c in request.columns if c.name not in keys) or stored[:1]
         table = self.table.physical_columns
         known = Columns(tuple(c.name for c in table), tuple(c.type for c in table))

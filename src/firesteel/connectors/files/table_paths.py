@@ -81,6 +81,7 @@ class TablePathFilter:
     def __call__(self, path: str) -> bool:
         """Return whether to read the file at a path."""
         if self.pattern is not None:
+            # Flink matches the path alone.
             plain = urlsplit(path).path if scheme_of(path) else path
             if re.fullmatch(self.pattern, plain) is None:
                 return False

@@ -179,6 +179,7 @@ class OverwritingCommitter(TableFileCommitter):
 
     def _clear(self, directory: str, new: set[str]) -> None:
         for path in local_path(directory).iterdir():
+            # A commit that is repeated has shown some of its files already.
             if path.is_file() and not path.name.startswith((".", "_")) and str(path) not in new:
                 path.unlink()
 

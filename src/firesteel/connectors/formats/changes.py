@@ -196,6 +196,7 @@ class _Changes:
         names_in_old: NamesInOld,
     ) -> list[pa.Array]:
         """Return the values before updates: those after it where the patch has none."""
+        # In a column, a value that the patch leaves out and one that was NULL look the same.
         named = {row: names_in_old(int(self.places[row])) for row in np.flatnonzero(uses_old).tolist()}
         arrays = []
         for name, old, new in zip(columns, before, after, strict=True):

@@ -86,6 +86,7 @@ class RegistryClient:
         parts = urlsplit(url)
         self.url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self._authorization = _authorization(parts, self._given[1])
+        # Never evicted: the schema of an id does not change, and a subject has few.
         self._found: dict[int, RegisteredSchema] = {}
         self._ids: dict[tuple[str, RegisteredSchema], int] = {}
 
@@ -118,6 +119,7 @@ class RegistryClient:
     def _ask(self, path: str, body: bytes | None = None) -> Any:
         asked = request.Request(self.url + path, body, {"Content-Type": _CONTENT_TYPE})
         if self._authorization is not None:
+            # Not sent on by a redirection, which may lead to another server.
             asked.add_unredirected_header("Authorization", self._authorization)
         try:
             with request.urlopen(asked, timeout=_TIMEOUT_S) as answer:

@@ -87,6 +87,7 @@ def elements_of(body: bytes) -> Sequence[bytes]:
     position = _next(text, position + 1)
     while text[position : position + 1] != "]":
         _, end = decode(text, position)
+        # The text itself, as numbers of a DECIMAL would lose digits on the way through Python.
         found.append(text[position:end].encode())
         position = _next(text, end)
         if text[position : position + 1] == ",":

@@ -140,6 +140,7 @@ class IcebergCommitter(Committer):
                 transaction = table.transaction()
                 self._stage(table, transaction, new)
                 transaction.commit_transaction()
+            # Of all, also those that were committed before: the process may have died before it came here.
             remove_keys(table, (key for request in requests for key in request.committable.keys))
 
     def _stage(self, table: object, transaction: object, requests: Sequence[CommitRequest]) -> None:
@@ -174,6 +175,7 @@ class _Changes:
         partitions = {file.partition for file in self._added}
         spec_id = table.metadata.default_spec_id
         files = (task.file for task in table.scan().plan_files())
+        # Partitions by another spec have other values, which say nothing about the new ones.
         self._removed += [file for file in files if file.spec_id == spec_id and file.partition in partitions]
 
     def stage(self, transaction: Transaction, summary: dict[str, str]) -> None:

@@ -199,6 +199,7 @@ class IcebergSource(DataFileSource["FileScanTask"]):
         """Yield the rows of a data file."""
         table, task = self._table, file
         names = [column.name for column in self._request.columns]
+        # Without any column Arrow does not tell how many rows there are.
         schema = table.schema().select(*(names or table.schema().column_names[:1]))
         scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
         # ArrowScan.to_record_batches() would hold all rows of the file in memory.

@@ -65,6 +65,7 @@ class IcebergWriter(DataFileWriter[WrittenFiles]):
         with self._sink.address.opened() as table:
             keys = None
             if self._sink.mode is WriteMode.UPSERT:
+                # Keys replace rows of the table, but not earlier rows of the same files.
                 rows = last_by_key(rows, self._sink.keys)
                 keys = write_keys(table, self._arrow(table, rows, [self._sink.names[key] for key in self._sink.keys]))
                 rows = rows.filter(~np.isin(rows.kinds_or_inserts(), _REMOVING))

@@ -73,6 +73,7 @@ class SqlConditions:
             case "IS NULL" | "IS NOT NULL":
                 return self._test(rex)
             case "AND":
+                # What is left out of AND lets more rows through, which the planner filters; of OR it would lose rows.
                 known = [found for part in rex.operands if (found := self.of(part)) is not None]
                 return SqlCondition.joined("AND", known) if known else None
             case "OR":

@@ -62,6 +62,7 @@ class MySqlDatabase:
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query as the server sends them."""
+        # PyMySQL's default cursor reads the whole result into memory before its first row.
         return fetch_rows(connection.cursor(self._pymysql().cursors.SSCursor), sql, parameters, fetch_size)
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:

@@ -267,6 +267,7 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
         self.execution_options = execution_options
         options = connection_options
         self._database = database_of(options.db_url, options.user_name, options.password)
+        # For its errors alone: a type that the database lacks is found where the sink is made, not in a slot.
         row_converter(self._database, row_type)
 
     @staticmethod

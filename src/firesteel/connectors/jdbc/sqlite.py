@@ -21,6 +21,7 @@ class SqliteDatabase:
 
     parameter: ClassVar[str] = "?"
     percent: ClassVar[str] = "%"
+    # It takes the lock at once. A transaction that only reads first is refused when it writes after another one did.
     begin: ClassVar[str] = "BEGIN IMMEDIATE"
     lock: ClassVar[str | None] = None
     upsert: ClassVar[str] = UPSERT

@@ -96,6 +96,7 @@ class JdbcTable:
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
         options = self._options
+        # COUNT(*) reads no column, but a SELECT has to have one.
         columns = ", ".join(self._names.quoted(column.name) for column in request.columns) or "1"
         builder = JdbcSource.builder().set_db_url(self._url)
         splits = self._splits(request.condition)
@@ -175,6 +176,7 @@ class JdbcTable:
         keys = self._table.primary_key
         if not keys:
             return insert
+        # A table of key columns alone has nothing to update, but the clause must not be empty.
         others = [name for name in names if name not in keys] or list(keys)
         if self._scheme in MYSQL:
             return f"{insert} ON DUPLICATE KEY UPDATE " + ", ".join(

@@ -87,6 +87,8 @@ class TableCommitter(JdbcCommitter):
     def _write_rows(self, cursor: Cursor, prepared: PreparedRows) -> None:
         changes = iter(prepared)
         while chunk := list(islice(changes, self.batch_size)):
+            # Deletions and insertions are separate statements; two changes of a key would not be applied in their
+            # order.
             last = {tuple(freeze(row[key]) for key in self.keys): (deleted, row) for deleted, row in chunk}
             deleted_keys = [tuple(row[key] for key in self.keys) for deleted, row in last.values() if deleted]
             self._execute(cursor, self.delete_sql, deleted_keys)

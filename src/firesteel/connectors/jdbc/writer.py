@@ -124,6 +124,7 @@ class JdbcCommitter(Committer):
                 time.sleep(min(retry + 1, 5))
 
     def _write_in(self, cursor: Cursor, requests: Sequence[CommitRequest], end: str) -> None:
+        # Before the transaction begins: in MySQL a CREATE TABLE commits the one that is open.
         self.database.create_bookkeeping(cursor)
         cursor.execute(self.database.begin)
         try:

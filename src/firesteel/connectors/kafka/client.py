@@ -106,6 +106,8 @@ def answer_of(call: Callable[[], T], errors: LastError, poll: Callable[[], objec
 
 def _in_thread(call: Callable[[], T]) -> Future[T]:
     answer: Future[T] = Future()
+    # A daemon: nothing interrupts a call of librdkafka, and one without an answer must not keep the process from
+    # ending.
     threading.Thread(target=_answer, args=(call, answer), name="kafka-call", daemon=True).start()
     return answer
 
@@ -162,6 +164,8 @@ class KafkaAdmin:
             is_committed: Ignore records of open transactions.
         """
         levels = self._library.IsolationLevel
+        # The end is then that of the last complete transaction; a range beyond it would wait for records that may be
+        # aborted.
         level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
         asked = {self._theirs(partition): spec for partition in partitions}
 
@@ -192,6 +196,7 @@ class KafkaAdmin:
         request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
         (found,) = self._retry(
             f"look up offsets of group {group!r}",
+            # Stable ones, as an offset of a transaction that is about to end would let a commit be repeated.
             lambda left_s: self._client.list_consumer_group_offsets(
                 request, require_stable=True, request_timeout=left_s
             ),

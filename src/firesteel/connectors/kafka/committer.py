@@ -42,6 +42,7 @@ class KafkaOffsetsCommitter(Committer):
             for split_id, offset in request.committable.items():
                 topic, _, number = split_id.rpartition("-")
                 partition = KafkaTopicPartition(topic, int(number))
+                # A checkpoint covers several batches, in any order.
                 offsets[partition] = max(offset, offsets.get(partition, 0))
         try:
             self._admin.commit(self.properties["group.id"], offsets)
@@ -93,6 +94,7 @@ class KafkaCommitter(Committer):
             KafkaError: a transaction failed; the transactions of other writers may be committed.
         """
         of_writer: dict[tuple[str, str, int], list[CommitRequest]] = {}
+        # In order, as the marker of a commit says that all lower numbers are committed.
         for request in sorted(requests, key=lambda request: request.number):
             of_writer.setdefault((request.job_id, request.sink_id, request.subtask_index), []).append(request)
         with ThreadPoolExecutor(min(_MOST_THREADS, len(of_writer)), "kafka-commit") as pool:

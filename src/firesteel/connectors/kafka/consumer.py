@@ -57,6 +57,7 @@ class PartitionConsumer:
         fixed = {
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
+            # A range may end in a gap (where a transaction ended, say), and only this event tells that no record comes.
             "enable.partition.eof": True,
             # Records of a planned range may be deleted before they are read; then continue with the oldest record.
             "auto.offset.reset": "earliest" if skips else "error",
@@ -92,6 +93,7 @@ class PartitionConsumer:
             KafkaError: no record arrived within `request.timeout.ms`, or a record could not be read.
         """
         if start != self._position:
+            # Only where it does not go on: `assign` discards what was fetched ahead.
             self._consumer.assign([self._at(start)])
             self._position, self._is_at_end, self._ahead = start, False, []
         records: list[Any] = []

@@ -109,6 +109,7 @@ def producer_settings(properties: Properties) -> dict[str, str]:
     Raises:
         InvalidProgramError: librdkafka does not support a property.
     """
+    # Java's default. With that of librdkafka (CRC32) a key would go to another partition than from Java producers.
     settings = {"partitioner": "murmur2_random"} | _settings(properties, _PRODUCER)
     if "buffer.memory" in properties:
         settings["queue.buffering.max.kbytes"] = str(max(1, int(properties["buffer.memory"]) // 1024))

@@ -22,6 +22,7 @@ from firesteel.functions.connector_base import (
     WriterInitContext,
 )
 
+# Flink: `KafkaSinkBuilder.MAXIMUM_PREFIX_BYTES`.
 _LONGEST_ID = 64_000
 
 

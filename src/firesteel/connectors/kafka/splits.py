@@ -71,6 +71,7 @@ class KafkaEnumerator(SourceEnumerator):
         stops = self._stops(new, growing)
         ends = self._admin.offsets([*new, *growing], self._spec.latest(), self._is_committed)
         splits = []
+        # Counted on from those that are known, or partitions that appear one by one would all go to subtask 0.
         for number, partition in enumerate([*growing, *new]):
             stop, end = stops.get(partition, _NO_END), ends[partition]
             start = growing[partition].start if partition in growing else min(starts[partition], stop)

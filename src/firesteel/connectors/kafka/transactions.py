@@ -78,6 +78,7 @@ class TransactionalProducer:
                 self._call("write", self._producer.produce, records)
                 checksum.add(records)
         following = _Marker(new[-1].number + 1, str(checksum))
+        # The group offset needs some partition that exists, and the first one of a topic just written does.
         topic = min(new[-1].committable.topics)
         offset = kafka_library().TopicPartition(topic, 0, following.following, following.checksum)
         metadata = self._metadata[group]
@@ -139,6 +140,7 @@ class _Checksum:
 
 def _group(transactional_id: str, request: CommitRequest) -> str:
     sink = hashlib.md5(request.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
+    # With the job, as another one with the same prefix counts its commits from 0 again.
     return f"{transactional_id}-{request.job_id}-{sink}"
 
 
@@ -177,6 +179,7 @@ def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[Comm
         try:
             shared.producer.commit(requests)
         except BaseException:
+            # Not used again: the outcome is unknown until another producer with the same id has started.
             producer, shared.producer = shared.producer, None
             producer.abandon()
             raise

@@ -208,6 +208,7 @@ class StagingKafkaWriter(StagingWriter[PreparedRecords]):
         """
         records = self._serializer.records(elements, timestamps)
         sizes = [len(key or b"") + len(value or b"") for _, key, value, _, _ in records]
+        # Now and not at the commit, where it would fail each restart from the checkpoint that contains it.
         if max(sizes, default=0) > self._most_bytes:
             raise KafkaError(f"a record of {max(sizes)} bytes is larger than max.request.size ({self._most_bytes})")
         self._topics.update({record[0] for record in records})

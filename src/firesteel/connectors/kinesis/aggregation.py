@@ -25,6 +25,7 @@ def deaggregated(data: bytes) -> list[bytes]:
         [b'plain']
     """
     message = data[len(_MAGIC) : -_DIGEST_BYTES]
+    # The digest decides: data of a program may begin with these bytes by chance.
     if not data.startswith(_MAGIC) or hashlib.md5(message, usedforsecurity=False).digest() != data[-_DIGEST_BYTES:]:
         return [data]
     return [

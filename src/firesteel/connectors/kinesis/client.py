@@ -130,6 +130,8 @@ class KinesisStream:
         if position >= 0:
             start: dict[str, object] = {
                 "ShardIteratorType": "AFTER_SEQUENCE_NUMBER",
+                # A position is a number that no record need have; the one before it was read, and is known to the
+                # shard.
                 "StartingSequenceNumber": str(position - 1),
             }
         elif position == time_position(0):

@@ -98,6 +98,7 @@ class _AwsSinkBuilder:
         Raises:
             ValueError: the number is less than 1.
         """
+        # Amazon refuses requests with more.
         return self._change(max_records=min(500, _positive("max_batch_size", max_batch_size)))
 
     def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:

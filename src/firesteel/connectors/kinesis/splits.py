@@ -64,6 +64,7 @@ class KinesisEnumerator(SourceEnumerator):
         found = self._look_at(growing)
         start = initial_time_ms(self._settings.properties, time.time_ns() // 1_000_000) if known.is_first else 0
         unfinished = {split.split_id for split in found if split.grows or split.stops}
+        # Shards that have ended, but are not read to their end yet.
         unfinished |= known.splits.keys() - {split.split_id for split in found}
         seen = {*known.keys, *known.splits}
         while ready := self._ready(seen, unfinished):
@@ -77,6 +78,7 @@ class KinesisEnumerator(SourceEnumerator):
 
     def _list_shards(self) -> None:
         now = time.monotonic()
+        # Shards change rarely, and pages are asked for several times per second.
         if (now - self._listed_s) * 1000 < self._settings.discovery_ms:
             return
         listed = {}
@@ -90,6 +92,7 @@ class KinesisEnumerator(SourceEnumerator):
         """Return unseen shards whose parents are fully read, so that the records of a key stay in order."""
         ready = []
         for split_id, (stream, shard) in self._listed.items():
+            # A parent that is not listed any more has no records left to wait for.
             parents = {_split_id(stream.name, parent) for parent in shard.parents} & self._listed.keys()
             if split_id not in seen and parents <= seen and not parents & unfinished:
                 ready.append(split_id)
@@ -182,6 +185,7 @@ class KinesisReader(SourceReader):
 
     def _pages(self, stream: KinesisStream, part: SplitRange, shard_id: str) -> Iterator[list[Record]]:
         position, iterator, ahead = self._next.pop(part.split.split_id, (part.start, None, []))
+        # After a failure a range is read once more, from an earlier position.
         if position != part.start:
             position, iterator, ahead = part.start, None, []
         deadline = time.monotonic() + _TIMEOUT_S
@@ -201,7 +205,9 @@ class KinesisReader(SourceReader):
                 yield mine
                 position = mine[-1].sequence_number + 1
                 deadline = time.monotonic() + _TIMEOUT_S
-            if ahead or page.iterator is None or time.monotonic() > deadline:
+            # Far from its end an empty page says nothing: a request looks through a part of the shard only.
+            has_none = not page.behind_ms and time.monotonic() > deadline
+            if ahead or page.iterator is None or has_none:
                 if position < part.end:
                     logger.warning("records of shard %s of %r expired before they were read", shard_id, stream.name)
                 position = part.end

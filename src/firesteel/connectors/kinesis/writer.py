@@ -87,6 +87,7 @@ class BatchWriter(SinkWriter[Any]):
         settings = self._settings
         data = self._serialize(element)
         entry = self._entry_of(element, data)
+        # Amazon's limits count both.
         size = len(data) + len(entry.get("PartitionKey", ""))
         if size > settings.max_record_bytes:
             limit = f"its limit of {settings.max_record_bytes} bytes"
@@ -116,6 +117,7 @@ class BatchWriter(SinkWriter[Any]):
             if not failed:
                 return
             first = failed[0][1]
+            # Amazon rejects single records of a request, mostly because a shard is busy.
             if self._settings.fails_on_error or time.monotonic() > deadline:
                 about = f"{first['ErrorCode']}: {first.get('ErrorMessage')}"
                 raise self._error(f"{len(failed)} of {len(entries)} records were rejected: {about}")

@@ -104,6 +104,7 @@ class MongoWriter(SinkWriter[ColumnBatch]):
                 collection.bulk_write(requests, settings.is_ordered, skips)
                 return
             except PyMongoError as error:
+                # A server that has answered would reject the same requests again.
                 if retry == settings.max_retries or isinstance(error, BulkWriteError):
                     raise MongoError(f"MongoDB: could not write {settings.collection}: {_about(error)}") from error
                 time.sleep(settings.retry_s)

@@ -36,6 +36,7 @@ class Documents:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.projection = {column.name: 1 for column in columns}
         if "_id" not in self.projection:
+            # An empty projection stands for all fields; MongoDB adds `_id` unless it is told not to.
             self.projection["_id"] = 0 if columns else 1
         self._readers = [(column.name, reader_of(column.type)) for column in columns]
 

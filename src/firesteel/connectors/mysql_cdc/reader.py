@@ -87,6 +87,7 @@ class MySqlCdcReader(CaptureReader):
         undo = self._undone(connection, chunk, shape)
         undo.read_to(seen)
         former, key = undo.former(chunk.table), len(shape.primary_key)
+        # Row by row, as pymysql otherwise keeps the whole result in memory.
         with connection.cursor(pymysql_library().cursors.SSCursor) as cursor:
             cursor.execute(self._query(chunk, shape))
             while rows := cursor.fetchmany(_FETCHED):
@@ -113,6 +114,7 @@ class MySqlCdcReader(CaptureReader):
         query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         for _ in range(_ATTEMPTS):
             query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+            # A commit is in the log some time before other sessions see it.
             seen = snapshot_position(connection)
             if seen >= position:
                 return seen

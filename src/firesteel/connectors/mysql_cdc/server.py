@@ -59,6 +59,7 @@ def connection_arguments(server: Server) -> dict[str, object]:
     url = f"mysql://{server.hostname}:{server.port}/?{urlencode(server.properties)}"
     given = mysql_of(url, server.username, server.password).options
     at: dict[str, object] = {"host": server.hostname, "port": server.port, "connect_timeout": server.timeout_s}
+    # A reader waits between batches, and for slower operators within one: the server must not close its connection.
     session = "SET time_zone = '+00:00', net_write_timeout = 86400, wait_timeout = 86400"
     return {**at, **dict(given), "charset": "utf8mb4", "autocommit": True, "init_command": session}
 

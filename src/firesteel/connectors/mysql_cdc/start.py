@@ -56,8 +56,10 @@ def _after_gtids(connection: Connection, settings: CdcSettings, end: int) -> int
 
 def _since(connection: Connection, settings: CdcSettings, end: int) -> int:
     """Return the position of the first transaction at or after a time: in the last file that begins before it."""
+    # Rounded up: events have whole seconds, and none before the time may be read.
     seconds, place = -(-settings.start_ms // 1000), _FIRST_PLACE
     files = [*log_files(connection)]
+    # From the end, as a file is as large as 1 GB and its first event tells enough.
     for file in reversed(files):
         at = {"resume_stream": True, "log_file": file, "log_pos": place}
         with closing(open_stream(settings, random_server_id(), **at)) as stream:
@@ -71,6 +73,7 @@ def _first_transaction(stream: BinLogStreamReader, seconds: int, end: int) -> in
     """Return where the first transaction at or after a time begins; the end if there is none before it."""
     with closing(stream):
         for event in iter(stream.fetchone, None):
+            # A GTID event begins each transaction: a start amid one would lack the names of its tables.
             if event.event_type in GTID_EVENTS and event.timestamp >= seconds:
                 return files_like(stream.log_file).position(stream.log_file, stream.log_pos - event.packet.event_size)
     return end

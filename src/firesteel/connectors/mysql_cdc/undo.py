@@ -55,6 +55,7 @@ class Undo:
             former, key_of = self._former[change.table], self._key_of(change.table, change.event)
             for before, after in change.rows:
                 if before is not None:
+                    # The first change of a key has its row as it was; later ones must not replace that.
                     former.setdefault(key_of(before), FormerRow(change.event, before))
                 if after is not None:
                     former.setdefault(key_of(after), FormerRow(change.event, None))
@@ -72,6 +73,7 @@ class Undo:
         columns, found = self._keys.get(id(event.columns), (None, None))
         if found is None or columns is not event.columns:
             found = key_reader(event, self._tables[table].primary_key)
+            # With the columns, so that their id is not given to others.
             self._keys[id(event.columns)] = (event.columns, found)
         return found
 

@@ -63,6 +63,7 @@ class ChangeReader:
                 raise PostgresCdcError(f"postgres-cdc: {what}")
         names = [column.name for column in relation.columns]
         self._oid = relation.oid
+        # A relation comes again after each change of the table, by which places may differ.
         self._places = [names.index(column.name) for column in self._settings.columns]
         key = self._settings.primary_key or self._known.primary_key
         self._key = [names.index(name) for name in key]
@@ -98,6 +99,7 @@ class ChangeReader:
 
     def _is_new(self, row: TupleData, commit_lsn: int) -> bool:
         """Return whether the snapshot does not contain a change of a row."""
+        # The key is only read where a chunk may have the change already: late in a job none does.
         if commit_lsn >= self._late.before:
             return True
         key = "" if self._chunk_place is None else row[self._chunk_place]

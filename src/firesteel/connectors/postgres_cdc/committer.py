@@ -49,6 +49,7 @@ class SlotCommitter(Committer):
             return
         settings = self.settings
         kept = _completed.setdefault((settings.address.hostname, settings.address.port, settings.slot), deque())
+        # A checkpoint may be committed again, and restored ones are older.
         if not kept or kept[-1] < max(positions):
             kept.append(max(positions))
         if len(kept) <= settings.kept_checkpoints:

@@ -99,6 +99,7 @@ class CdcEnumerator(CaptureEnumerator):
         name, kind = ("", "") if column is None else (column.name, column.type_name)
         known, table = KnownTable(shape.signature, shape.primary_key, name, kind), settings.address.table_name
         chunks = [Chunk(0, table, 0, start=start, end=end, column=name) for start, end in pairwise(bounds)]
+        # Once per table: splits are part of each checkpoint.
         return [replace(chunks[0], known=known), *chunks[1:]]
 
     def _bounds(self, address: Address, column: ColumnShape) -> list[str]:
@@ -115,6 +116,7 @@ class CdcEnumerator(CaptureEnumerator):
     def _export(self) -> ExportedSnapshot:
         self.end_snapshot()
         random = secrets.token_hex(4)
+        # A name of its own each time: the slot of a lost session lives on until the server notices the loss.
         slot = f"{self._settings.slot[: _SLOT_NAME - len(random) - 3]}_s_{random}"
         self._snapshot = ExportedSnapshot(self._settings, slot)
         return self._snapshot

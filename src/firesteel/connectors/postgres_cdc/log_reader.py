@@ -73,6 +73,7 @@ class LogReader:
                     "one, or start the job without one to read the table anew; "
                     "'scan.lsn-commit.checkpoints-num-delay' keeps more"
                 )
+            # Readers of a failed attempt may still have their copies.
             self._copy = f"{settings.slot[:50]}_r_{secrets.token_hex(4)}"
             copy = "SELECT pg_copy_logical_replication_slot(%s, %s, true)"
             self._connection.execute(copy, (settings.slot, self._copy))
@@ -87,6 +88,7 @@ class LogReader:
         Raises:
             PostgresCdcError: a change is refused.
         """
+        # Until all is read, so that a reader which was left halfway is not taken for one at some position.
         start, self.position = self.position, -1
         waiting, self._ahead = self._ahead, []
         commit_lsn = commit_ms = 0
@@ -100,6 +102,7 @@ class LogReader:
             elif isinstance(message, Relation):
                 for changes in self._changes:
                     changes.see(message)
+            # The copy begins where the slot is, at an earlier checkpoint.
             elif commit_lsn < start:
                 continue
             elif isinstance(message, RowChange):
@@ -113,6 +116,7 @@ class LogReader:
 
     def _messages(self, waiting: list[bytes], end: int) -> Iterator[bytes]:
         yield from waiting
+        # Streamed: the changes of one transaction may be larger than memory.
         with self._connection.cursor(binary=True) as cursor:
             publication = '"' + self._settings.publication.replace('"', '""') + '"'
             for (data,) in cursor.stream(_CHANGES, (self._copy, lsn_text(end), publication)):

@@ -70,6 +70,7 @@ class CdcReader(CaptureReader):
             self.close()
             log = log_of(split_id)
             self._log = LogReader(self._settings, [self.settings_of(name) for name in log.tables], log, start)
+            # The copy of the slot holds back the server's log as long as its session lives.
             weakref.finalize(self, self._log.close)
         changes = self._log.read(end)
         while rows := list(islice(changes, _LOG_ROWS)):
@@ -85,6 +86,7 @@ class CdcReader(CaptureReader):
 
         connection = self._idle_connection()
         with connection.transaction():
+            # PostgreSQL imports a snapshot only here, before the first query of such a transaction.
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             try:
                 connection.execute(SQL("SET TRANSACTION SNAPSHOT {}").format(Literal(chunk.snapshot)))
@@ -107,6 +109,7 @@ class CdcReader(CaptureReader):
 
         settings = self.settings_of(chunk.table)
         columns = settings.columns
+        # A query without columns, as COUNT(*), still needs a line for each row.
         names = SQL(", ").join([Identifier(column.name) for column in columns]) if columns else SQL("1")
         table = Identifier(settings.address.schema, settings.address.table)
         key, conditions = Identifier(chunk.column or "-"), [SQL("{}").format(True)]
@@ -114,6 +117,7 @@ class CdcReader(CaptureReader):
             conditions.append(SQL("{} >= {}").format(key, Literal(chunk.start)))
         if chunk.end is not None:
             conditions.append(SQL("{} < {}").format(key, Literal(chunk.end)))
+        # ONLY, as the log has the rows of tables that inherit under their own names.
         query = SQL("COPY (SELECT {} FROM ONLY {} WHERE {}) TO STDOUT (FORMAT csv)")
         return query.format(names, table, SQL(" AND ").join(conditions))
 
@@ -157,6 +161,7 @@ def _parsed(lines: Sequence[bytes], count: int) -> list[pa.Array]:
     names = [str(place) for place in range(count)]
     table = csv.read_csv(
         io.BytesIO(b"".join(lines)),
+        # One block, as a row that is larger than a block is an error.
         csv.ReadOptions(column_names=names, use_threads=False, block_size=1 << 30),
         csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         csv.ConvertOptions(

@@ -205,6 +205,7 @@ def chunk_column(settings: CdcSettings, shape: TableShape) -> ColumnShape | None
             f"postgres-cdc: '{option}' is {name!r}; allowed is a column of the primary key, or of a table without one "
             "any NOT NULL column"
         )
+    # A change is told to be in a chunk by its key's order, which must be the same here as on the server.
     is_ordered = column.type_name in KEY_READERS and (column.is_bytewise or column.type_name not in ("text", "varchar"))
     return column if is_ordered else None
 

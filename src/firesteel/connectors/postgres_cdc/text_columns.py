@@ -23,6 +23,7 @@ SESSION = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres", "
 
 KEY_READERS: Mapping[str, KeyReader] = {
     **dict.fromkeys(("int2", "int4", "int8"), int),
+    # PostgreSQL sorts NaN after all numbers; Python can't compare it.
     "numeric": lambda text: Decimal("Infinity") if text == "NaN" else Decimal(text),
     **dict.fromkeys(("uuid", "text", "varchar"), str.encode),
 }

@@ -174,6 +174,7 @@ class RedisWriter(SinkWriter[ColumnBatch]):
         self._address = address
         self._rows = rows
         self._client = address.connect()
+        # Without MULTI: a server runs a transaction of many commands at once, and answers nobody else meanwhile.
         self._pipeline = self._client.pipeline(transaction=False)
         self._writers = [writer_of(kind) for kind in rows.types]
 

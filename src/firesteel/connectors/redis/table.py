@@ -118,6 +118,7 @@ class RedisTable:
         wanted = self._names[: command.kept]
         if missing := [name for name in wanted if name not in keys]:
             raise ValidationException(f"A lookup in Redis needs a condition = on {', '.join(missing)}")
+        # The public connector counts seconds in a plain number, and Flink's durations milliseconds.
         if self._options.values.get("lookup.cache.ttl", "").strip().isdigit():
             raise self._options.invalid("lookup.cache.ttl", "a duration with a unit, such as '10 s'")
         others = tuple((self._names.index(key), i) for i, key in enumerate(keys) if key not in wanted)

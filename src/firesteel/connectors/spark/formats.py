@@ -91,6 +91,7 @@ class SparkFormatTable(_FormatTable):
 
     def stream(self, environment: StreamExecutionEnvironment, request: ScanRequest, name: str) -> Batches:
         """Return the stream of column batches."""
+        # Parquet files without columns have no rows to count.
         columns = request.columns or self._table.physical_columns[:1]
         names, reading = tuple(column.name for column in columns), self._reading
         read = StagedRead(columns, request.columns, self._options)

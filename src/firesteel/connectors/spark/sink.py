@@ -95,6 +95,7 @@ class SparkWriter(SinkWriter[ColumnBatch]):
 
     def _write(self, name: str, data: bytes) -> str:
         path = join(self._sink.directory, name)
+        # The checkpoint will refer to it, and must not outlive it.
         write_durably(self._files.path(path), data)
         return path
 

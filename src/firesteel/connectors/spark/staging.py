@@ -78,6 +78,7 @@ class Staging:
         self._configuration = configuration
 
     def __reduce__(self) -> tuple[object, ...]:
+        # It holds a Spark session, and only the process of the client writes and removes the files.
         return _nothing, ()
 
     def write(self) -> None:

@@ -53,6 +53,7 @@ class RunningState:
 
     @cached_property
     def _client(self) -> RestClusterClient:
+        # The token of this process is for its own cluster: a table may name another one.
         token = self.token or (os.environ.get(TOKEN) if self.is_own else None)
         return RestClusterClient(self.address, token, self.configuration)
 

@@ -103,6 +103,7 @@ class _Compiler:
         take = unless(until, self._take(place, part))
         between = self._ignore(place, place.inner_strategy())
         between = between and unless(until, between)
+        # What follows gets no event that the greedy part can still take.
         if quantifier.is_greedy and quantifier.low != high:
             sink.wait_for(Not(take))
         last = sink
@@ -172,6 +173,7 @@ class _Compiler:
         ignore = self._ignore(place, place.inner_strategy())
         looping = self._state_of(place)
         if part.quantifier.is_greedy and until is not None:
+            # As it is before it waits for the loop, which `until` ends.
             self._before_greedy[sink.name] = self._copy(sink)
         self._add_proceed(place, looping, sink)
         if part.quantifier.is_greedy:

@@ -131,6 +131,7 @@ class BatchRunner(OwnLoopOperator):
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
         self._passed += count
+        # A watermark must not be overtaken, so results stay in order if one lies between the elements.
         if not self._descriptor.ordered and not self._waiting.marks_before(count - 1):
             self._put_in_order_of_arrival(answers, batches)
         else:

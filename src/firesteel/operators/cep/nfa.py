@@ -125,6 +125,7 @@ class Nfa:
 
     def _ends_at(self, match: PartialMatch, timestamp: int) -> int | None:
         """Return when the time of a match was over, or None if it is not."""
+        # It waits for its first event, from which the time counts.
         if match.start == NO_EVENT:
             return None
         within = self._automaton.states[match.state].within_ms

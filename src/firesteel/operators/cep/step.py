@@ -44,6 +44,8 @@ class Step:
                 taken = Taken(source.part, self._event, self._id, match.taken)
                 start = self._id if is_start else match.start
                 found.append(PartialMatch(edge.target.name, taken, start, self._id[0]))
+                # A match is complete with the event that it takes, not with the one after, even if optional parts may
+                # follow.
                 if (final := self._final_after(edge.target, check)) is not None:
                     found.append(PartialMatch(final.name, taken, start, self._id[0]))
             elif not is_start:
@@ -51,6 +53,7 @@ class Step:
                 found.append(
                     match if is_same else PartialMatch(edge.target.name, match.taken, match.start, match.previous_ms)
                 )
+        # The next event may begin a match, too.
         if is_start:
             found.append(match)
         return found

@@ -64,4 +64,5 @@ class _FusedLoop:
         (self._fused if fused else self._one_by_one)(values, timestamps)
         if is_tried:
             self._to_try -= 1
+            # The best of several, as other processes only ever make a buffer slower.
             self._best_s[fused] = min(self._best_s[fused], (time.perf_counter() - begun_s) / len(values))

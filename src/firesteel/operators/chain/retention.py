@@ -31,11 +31,13 @@ def keeps_nothing(function: object) -> bool:
         return function.__module__ == "builtins"
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__
+        # A bound method such as `list.append` keeps what it gets.
         return owner is None or isinstance(owner, ModuleType)
     if not isinstance(function, FunctionType) or function.__closure__:
         return False
     if (function.__module__ or "").partition(".")[0] in sys.stdlib_module_names:
         return True
+    # A mutable default or attribute is a place where values can be kept.
     if function.__defaults__ or function.__kwdefaults__ or function.__dict__:
         return False
     return all(_is_safe(name, function.__globals__) for name in _names(function.__code__))

@@ -295,6 +295,7 @@ class Subtask:
         operators = {}
         for operator_id, operator in self.operators:
             snapshot = snapshots.get(operator_id)
+            # The flag is readable without running code of users, whose classes the snapshot may contain.
             operators[operator_id] = (operator.carries_state and bool(snapshot), encoded(snapshot))
         edges = [edge.snapshot() for edge in self._edges]
         return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}

@@ -125,6 +125,7 @@ def measured(registry: dict[str, Any]) -> dict[str, float]:
         elif isinstance(metric, TaskDistribution):
             values |= {f"{name}_{part}": value for part, value in metric.values.items()}
         else:
+            # A gauge is code of the user, which must not fail a batch that is done.
             with contextlib.suppress(Exception):
                 values[name] = metric()
     return values

@@ -80,6 +80,7 @@ class RoundRobin:
 
     def __init__(self, channels: Sequence[int], first: int) -> None:
         self._channels = channels
+        # By subtask, or all would begin with the same channel and short batches would fill that one only.
         self._position = first % len(channels)
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:

@@ -50,6 +50,7 @@ class GatheredBatches:
     def _add(self, index: int, batch: ColumnBatch) -> None:
         size = batch.held_bytes
         is_large = batch.length >= _ROWS or size >= _BYTES
+        # Rows of another input must not overtake those that wait; and a large batch is not worth a copy.
         if self._waiting and (is_large or index != self._index or batch.types != self._waiting[0].types):
             self.flush()
         self._waiting.append(batch)

@@ -163,6 +163,7 @@ class OutputBuffer:
         if self._path is None:
             return tuple(kept)
         written, self._path = OutputFile(str(self._path), self._length, self._seal.key), None
+        # In this order: what is in memory was added after the last write to the file.
         return (written, *kept)
 
     def close(self) -> None:

@@ -61,6 +61,7 @@ class Committers:
         known = _known_as(sink_id)
         if known not in self._make:
             raise SinkNotFoundError(known)
+        # Made at the first use: a driver of the database may be missing here, and connecting takes time.
         if known not in self._made:
             make = self._make[known]
             committer = self._made[known] = completed(make(), Committer, make)

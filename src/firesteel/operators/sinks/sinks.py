@@ -62,6 +62,8 @@ class PrintRunner(Operator):
             if self._length > OUTPUT_BYTES:
                 self._set_aside()
             start += len(part)
+            # By the last lines, at most eight times as many: a single huge element must not be followed by thousands of
+            # them.
             self._step = max(1, min(_STEP_ELEMENTS, 8 * len(part), OUTPUT_BYTES * len(part) // len(lines)))
 
     def _set_aside(self) -> None:
@@ -235,6 +237,7 @@ class SinkWriterRunner(Operator):
         for committable in self.writer.prepare_commit():
             where = (self.task.job_id, self._sink_id, self.task.subtask_index, self._number)
             requests.append(CommitRequest(*where, committable))
+            # Part of the state: committers recognize by it what they have committed before a restart.
             self._number += 1
         if self._commits_itself:
             self._requests += requests

@@ -88,6 +88,7 @@ class SplitWatermarks:
                 emitter.mark_idle() if split_id in idleness.splits else emitter.mark_active()
         if not self._emitters:
             self._set_idle(WITHOUT_SPLITS in idleness.splits)
+        # Its own watermark may be older than what receivers have passed without it, and an older one is ignored anyway.
         if was_idle and not self._is_idle and idleness.passed is not None and idleness.passed > self.combined:
             self.combined = idleness.passed
             self._output.watermark(self.combined)

@@ -24,6 +24,7 @@ class _AscendingWatermarks(WatermarkGenerator):
 
     def __init__(self, bound_ms: int) -> None:
         self.bound_ms = bound_ms
+        # So that the first watermark, before any element, is the smallest timestamp and does not wrap around.
         self.max_timestamp = MIN_TIMESTAMP + bound_ms + 1
 
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:

@@ -113,6 +113,7 @@ class Autoscaler:
             else one
             for vertex, one in bounds.items()
         }
+        # It was asked for already; the job changes only when there are slots, or after its pause between changes.
         if wanted == bounds:
             return
         if decision.is_carried_out:

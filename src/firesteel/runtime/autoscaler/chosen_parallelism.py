@@ -41,6 +41,7 @@ def chosen_parallelism(
         before = max(current[vertex] for vertex in group)
         groups = min(maximum[vertex] for vertex in group)
         lowest, highest = min(before, settings.least), min(groups, max(before, settings.most))
+        # A product may be a little above a whole number: 0.07 * 100 is 7.000000000000001.
         number = min(max(math.ceil(factor * before - 1e-9), lowest), highest)
         if group & keyed:
             number = max(aligned(number, groups, highest, settings.divides_evenly), lowest)

@@ -98,10 +98,12 @@ class JobScaler:
             return []
         if self._samples and self._is_another_run(self._samples[-1], sample):
             self._samples.clear()
+        # Rates divide by the time between samples.
         if self._samples and sample.time_s <= self._samples[-1].time_s:
             return []
         self._samples.append(sample)
         begin_s = sample.time_s - self._settings.window_s
+        # The first one is at or before the begin of the window, so that the window is covered.
         while len(self._samples) > 2 and self._samples[1].time_s <= begin_s:
             self._samples.popleft()
         if len(self._samples) < 2 or self._samples[0].time_s > begin_s:
@@ -162,6 +164,7 @@ class JobScaler:
         delayed = self._delayed.setdefault(region, _Delayed(now_s, {}))
         current = self._samples[-1].parallelism
         delayed.most = {
+            # The most of the time, as the load of any moment of it may come again.
             vertex: max(after.get(vertex, current[vertex]), delayed.most.get(vertex, 0))
             for vertex in after.keys() | delayed.most.keys()
         }

@@ -84,6 +84,7 @@ def region_load(
         if not rate and (arrival or after.pending):
             return None
         found.append(SourceLoad(rate, arrival, after.pending, _true_rate(samples, source, rate, busy, settings)))
+    # While it catches up it is busy all the time, which says nothing about the load to come.
     is_behind = any(one.rate and one.pending / one.rate > settings.backlog_s for one in found)
     highest, lowest = (1.0, 0.0) if is_behind else (settings.highest, settings.lowest)
     active = [one for one in found if one.rate]

@@ -143,6 +143,7 @@ class CheckpointStatsTracker:
 
     def summary(self) -> CheckpointsSummary:
         """Return the summary of all recorded checkpoints."""
+        # A checkpoint of the job is one of each region, so they are not added up.
         in_progress = max(self._in_progress.values(), default=0)
         history, durations_s, sizes = tuple(self._history), self._durations_s.copy(), self._sizes.copy()
         return CheckpointsSummary(self._count, history, self._restored, self._failed, in_progress, durations_s, sizes)

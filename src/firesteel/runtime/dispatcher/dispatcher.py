@@ -125,6 +125,7 @@ class Dispatcher(FencedRpcEndpoint):
                 await self._run(job_graph)
             except ValueError as error:  # Continue with the other jobs.
                 logger.error("job %s can't be run: %s", job_graph.job_id, error, extra=about(job_graph.job_id))
+        # Only now, or it would be told of the recovered jobs as if another Dispatcher had added them.
         self._stores.job_graphs.start(self)
 
     async def on_stop(self) -> None:
@@ -319,6 +320,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _persist_and_run(self, job_graph: JobGraph) -> None:
         try:
+            # Before the job is stored: whoever recovers it takes a missing mark for a job that has ended.
             await self._data_plane.submitted(job_graph)
             await self._stores.job_graphs.put(job_graph)
             await self._run(job_graph)
@@ -390,6 +392,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _over(self, runner: JobManagerRunner, job: ArchivedExecutionGraph) -> None:
         try:
+            # The runner may have gone on without it, as when it had lost the leadership while it wrote.
             if not await self._stores.job_results.has_job_result(runner.job_id):
                 await self._stores.job_results.create_dirty_result(job.result)
         except StaleLeaderError as error:

@@ -39,6 +39,7 @@ def dispatcher_runner(
         stores = ha.stores(session_id)
         stores.job_graphs.start()
         dirty_results = await stores.job_results.dirty_results()
+        # By name, since an unreadable result, too, says that its job must not run again.
         over = await stores.job_results.dirty_job_ids()
         stored = [job_id for job_id in await stores.job_graphs.job_ids() if job_id not in over]
         recovered = await asyncio.gather(*(_recover(stores, job_id) for job_id in stored))

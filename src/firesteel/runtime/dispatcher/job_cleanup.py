@@ -58,6 +58,7 @@ class JobCleanup:
             try:
                 await forget()
                 await self.globally(job_id)
+                # Last: until then the next leader repeats all of it.
                 await self._stores.job_results.mark_result_as_clean(job_id)
                 return
             except StaleLeaderError as error:

@@ -24,6 +24,7 @@ class DirectoryHolds:
 
     def hold(self, view: str, name: str) -> None:
         """Mark a job as used by a view of this process."""
+        # The lock before the mark: a mark without a lock looks like that of a dead view, and is removed.
         self._locks.setdefault(view, self._lock(view)).try_acquire()
         self._mark(view, name).touch()
 

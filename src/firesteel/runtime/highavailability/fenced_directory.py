@@ -156,6 +156,7 @@ class FencedDirectory:
         if self.root.is_dir():
             return
         self.root.parent.mkdir(parents=True, exist_ok=True)
+        # Complete before it gets its name: another process must never find the directory without a state.
         made = self.root.parent / f".{self.root.name}-{uuid.uuid4().hex}"
         made.mkdir(mode=0o700)  # Entries are unpickled, so no other user may write them.
         for folder in (*FOLDERS, LEADERS, _TEMPORARY):

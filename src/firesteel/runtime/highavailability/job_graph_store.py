@@ -129,6 +129,8 @@ class SharedJobGraphStore:
     def _compare(self, names: Names) -> None:
         """Notify the listener of changes by others since the last poll."""
         added = [job_id for job_id in names if job_id not in self._known]
+        # With those held: a poll that began before a `put` does not list the job, which the next one would report as
+        # new.
         self._known = {*names, *self._held}
         for job_id in added:
             if self._listener is not None:

@@ -50,6 +50,7 @@ class _Component:
         self.changed = asyncio.Event()
 
     async def other_leader(self, known: Published) -> None:
+        # Each change replaces the event, so a waiter looks again; a leader may have come and gone in between.
         while self.leader == known:
             await self.changed.wait()
 

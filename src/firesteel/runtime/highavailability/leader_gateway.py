@@ -66,6 +66,7 @@ class LeaderGateway:
         if self._gateway is not None:
             return self._gateway
         try:
+            # Shielded, as the future belongs to all callers and a timeout would cancel it.
             found = await with_timeout(self._rpc_service.clock, _WAIT_S, asyncio.shield(self._leader))
         except TimeoutError:
             raise NoLeaderError(self._gateway_type.__name__, _WAIT_S) from None

@@ -92,6 +92,7 @@ class LeaderRunner:
             self._on_error(error)
 
     async def _begin(self, session_id: str) -> None:
+        # The session may have ended while the previous process was being stopped.
         if self._is_closed or not self._election.has_leadership(session_id):
             return
         await self._end()

@@ -63,6 +63,7 @@ class ObjectLease:
     def _acquire(self) -> str | None:
         begun_s = self._now_s()
         value, tag = self._lease.read()
+        # Its own claim need not end first: it won the lease before, but the entries could not be taken over.
         if value[_SESSION] not in (None, self._claimed) and not self._is_over(tag, begun_s, self._now_s()):
             return None
         self._claimed = session_id = uuid.uuid4().hex

@@ -31,5 +31,6 @@ class ObjectStoreHaServices(FencedHaServices):
         self, root: RemotePath, codec: EntryCodec, delete_on_commit: bool, lease_s: float, interval_s: float
     ) -> None:
         entries = ObjectEntries(ConditionalObject(root / "entries"), root / "values", codec)
+        # A quarter of the lease as timeout of a request, so that several attempts to renew it fit into one lease.
         lease = Register(ConditionalObject(root / "leader", lease_s / 4), codec, NOBODY)
         super().__init__(ObjectLease(lease, entries, lease_s), entries, entries, delete_on_commit, interval_s)

@@ -64,6 +64,7 @@ class PolledLeaderElectionDriver:
     def __init__(self, leadership: Leadership, interval_s: float) -> None:
         self._leadership = leadership
         self._interval_s = interval_s
+        # One thread, so that no address is published under a session that was just given up.
         self._thread = ThreadPoolExecutor(1, "leader-election")
         self._session_id: str | None = None
         self._published: set[str] = set()

@@ -45,6 +45,7 @@ class Poller(Generic[T]):
     async def stop(self) -> None:
         """Stop polling; returns after the last poll has ended. Idempotent."""
         self._stopping.set()
+        # A listener may stop the poller that is calling it, which must not wait for itself.
         if asyncio.current_task() is not self._task:
             await self._task
 
@@ -54,6 +55,8 @@ class Poller(Generic[T]):
                 found = await self._run_look(self._look)
                 if not self._stopping.is_set():
                     self._tell(found)
+            # A poll that fails changes nothing: leadership ends by its lock or lease alone, and the next poll may
+            # succeed.
             except OSError as error:
                 logger.warning("polling the state of high availability failed: %s", error)
             except Exception:

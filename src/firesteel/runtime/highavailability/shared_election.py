@@ -146,6 +146,7 @@ class SharedLeaderElection:
 
     def _soon(self, component: str, contender: LeaderContender, tell: Callable[[], None]) -> None:
         def tell_if_present() -> None:
+            # The component may have left, or joined anew, before the callback runs.
             if self._contenders.get(component) is contender:
                 tell()
 

@@ -60,6 +60,7 @@ class ZooKeeperLeaderElectionDriver:
     def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec) -> None:
         self._connection = connection
         self._codec = codec
+        # One thread, so that addresses are published in the order of the calls, and none after the latch is dropped.
         self._publishing = ThreadPoolExecutor(1, "leader-election")
         self._listener: ElectionListener | None = None
         self._watches: dict[str, Watch[Published]] = {}
@@ -240,6 +241,8 @@ class ZooKeeperLeaderElectionDriver:
                 return False
 
             def change(transaction: Any, is_there: bool = is_there) -> None:
+                # Replaced and not set: the node is ephemeral and must belong to this session, or it goes with that of
+                # its creator.
                 if is_there:
                     transaction.delete(path)
                 if node is not None:

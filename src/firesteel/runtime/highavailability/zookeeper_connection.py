@@ -145,6 +145,7 @@ class ZooKeeperConnection:
             options.quorum,
             timeout=options.session_timeout_s,
             command_retry=retry,
+            # For ever, as an ensemble that is away for hours must not end the cluster; commands give up earlier.
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": options.retry_wait_s},
             default_acl=CREATOR_ALL_ACL if options.acl == "creator" else None,
             auth_data=list(options.authorization),
@@ -315,6 +316,7 @@ class Watch(Generic[T]):
 
     def refresh(self) -> None:
         """Read the state again, asynchronously."""
+        # A change during a read makes it read once more; without the mark the last change could be missed.
         self._is_due = True
         if self._task is None and not self._is_stopped:
             self._task = asyncio.ensure_future(self._run())

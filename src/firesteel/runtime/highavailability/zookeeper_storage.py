@@ -117,6 +117,8 @@ class ZooKeeperStorage:
         path = self._connection.path(folder)
         self._client.ensure_path(path)
         names = self._client.get_children(path, watch=fired)
+        # All at once: one round trip and not one per job. Children have no order of their own, but creations are
+        # numbered.
         asked = {name: self._client.exists_async(f"{path}/{name}") for name in names}
         found = {name: stat.get() for name, stat in asked.items()}
         return tuple(sorted((name for name in names if found[name]), key=lambda name: int(found[name].czxid)))
@@ -130,6 +132,7 @@ class ZooKeeperStorage:
             try:
                 data = payload[1:] if payload[:1] == _INLINE else self._read_file(folder, name, payload)
             except OSError as error:
+                # A node that has changed names another file, and this one was removed after the change.
                 if self._get(folder, name) == node:
                     raise CorruptEntryError(folder, name, error) from error
             else:
@@ -175,6 +178,7 @@ class ZooKeeperStorage:
                 self._commit(f"deleting {folder}/{name}", lambda change: change.delete(path))
             self._drop_file(folder, name, node)
         else:
+            # Nothing to delete, but a former leader must learn that it is none.
             self._commit(f"deleting {folder}/{name}", lambda change: None)
 
     def _hold(self, name: str) -> None:

@@ -50,6 +50,8 @@ class ExecutionDeployments:
 
     def reconcile(self, expected: Collection[str], reported: Collection[str]) -> Discrepancy:
         """Return the difference between reported attempts and those expected at the time of the query."""
+        # What was expected when the question was sent: a task deployed since then is not in an answer that was on its
+        # way.
         gone = set(expected).difference(reported)
         return Discrepancy(
             tuple(sorted(one for one in gone if self._is_current(one) and not self._is_over(one))),

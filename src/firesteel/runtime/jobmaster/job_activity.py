@@ -115,5 +115,6 @@ def tell_of_scaling(listeners: Sequence[JobStatusListener], job_id: str, decisio
 def _tell(job_id: str, call: Callable[[], None]) -> None:
     try:
         call()
+    # Also a `sys.exit()` of a user's listener, which would end the JobManager.
     except (Exception, SystemExit):
         logger.exception("a listener of jobs failed", extra=about(job_id))

@@ -293,6 +293,7 @@ class JobManagerRunner:
                 if not await self._write_result(self._stores, job):
                     return  # The runner is closing: the job is left to the next leader.
                 await self._stores.running_jobs.set_job_finished(self.job_id)
+            # After the result: without its checkpoints a job that is taken over would begin anew.
             await self.forget()
         except Exception as error:
             text = "the end of job %s could not be recorded everywhere: %s"
@@ -343,6 +344,7 @@ class JobManagerRunner:
         """Fail a job that could not be started, unless it was cancelled or the leadership was lost."""
         if self._ending is not None or self.result.done() or isinstance(error, LeadershipLostError):
             return
+        # It says nothing about the job: another process may well start it.
         if isinstance(error, MemoryError):
             self._on_fatal_error(error)
         elif isinstance(error, JobNotFinishedError | LeadershipOperationError):

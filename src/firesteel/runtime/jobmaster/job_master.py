@@ -215,6 +215,7 @@ class JobMaster(FencedRpcEndpoint):
         if not self.graph.status.is_terminal:
             self._perform(self._scheduler.suspend(TaskFailure("the JobMaster is stopping")))
         self._leave("the JobMaster is stopping")
+        # Calls that still arrive find a leader that is none, and look for the next one.
         self.fencing_token = None
 
     # Calls of TaskExecutors

@@ -80,6 +80,7 @@ class JobParts:
         self.scheduler = self._new_scheduler(serialized_job_graph, 0)
         self.deployments = ExecutionDeployments(self.graph.has_attempt, self.graph.is_over)
         selection = slot_selection_strategy(configuration)
+        # With the session: allocation ids of a former leader's pool may still be in use at TaskExecutors.
         self.pool = SlotPool(f"{job_graph.job_id}-{session_id[:8]}", selection)
         self.slots = SlotProvider(self.pool, selection)
 
@@ -91,6 +92,7 @@ class JobParts:
             serialized_job_graph: The job serialized for tasks; None to serialize it here.
         """
         self.graph = ExecutionGraph(job_graph, self._clock.now_ms, self._status_changed, self.graph)
+        # Runs go on counting, so that events of the former graph's queries are recognized as old.
         self.scheduler = self._new_scheduler(serialized_job_graph, self.scheduler.run + 1)
         self.deployments = ExecutionDeployments(self.graph.has_attempt, self.graph.is_over)
 

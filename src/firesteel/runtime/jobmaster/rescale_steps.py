@@ -43,6 +43,7 @@ class RescaleSteps:
         """Cancel all tasks and wait for their end; return False if the job ends meanwhile."""
         self._stopping = asyncio.get_running_loop().create_future()
         self._perform(self._parts.scheduler.stop_for_rescale())
+        # The job was ending already, so no `StoppedForRescale` will come.
         if self._parts.graph.status is not JobStatus.RESTARTING:
             self._stopped(False)
         return await self._stopping

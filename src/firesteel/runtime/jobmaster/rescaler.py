@@ -106,6 +106,7 @@ class Rescaler:
             self._cause = TriggerCause.RECOVERABLE_FAILOVER
             self._tracker.ended(RescaleEnd.JOB_FAILOVER_RESTARTING)
         if status in {JobStatus.RUNNING, JobStatus.RESTARTING} and self._rescaling.may_change(self._current):
+            # Later, as the status changes in the middle of a decision of the Scheduler.
             self._endpoint.run_async(self.check)
 
     def query_started(self) -> None:
@@ -123,6 +124,7 @@ class Rescaler:
         """Process that such a slot could not be obtained, or is lost."""
         self._awaited.discard(request_id)
         self._reserved.discard(request_id)
+        # A cluster that has no slots now is not asked for them each second.
         self._check_at(self._now_s + 10 * _RETRY_S)
 
     def check(self) -> None:
@@ -214,6 +216,7 @@ class Rescaler:
             await self._steps.run(_with_parallelism(job_graph, after))
         except Exception as error:
             logger.exception("job %s could not be rescaled", self._session.job_id, extra=about(self._session.job_id))
+            # Otherwise the next check would try the same again, with a restart each time.
             self._rescaling.refused(after)
             self._tracker.ended(RescaleEnd.EXCEPTION_OCCURRED, f"{type(error).__name__}: {error}")
             await self._go_back(_with_parallelism(job_graph, before))

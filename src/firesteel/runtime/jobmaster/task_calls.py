@@ -69,6 +69,7 @@ class TaskCalls:
         failure = tdd.failure(f"the task could not be deployed: {type(error).__name__}: {error}")
         try:
             actions = self._parts.scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
+        # The attempt was replaced while its submission was failing.
         except ExecutionNotFoundError:
             return
         self._perform(actions)
@@ -110,5 +111,6 @@ class TaskCalls:
                 self._perform(self._parts.scheduler.cancellation_acknowledged(action.attempt_id))
                 return
         else:
+            # The task may still run there and write; only without its TaskExecutor is it certain that it does not.
             self._give_up(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
         self._perform(self._parts.scheduler.task_stopped(action.attempt_id))

@@ -93,6 +93,7 @@ class TaskManagers:
             except RpcConnectionError:
                 self._heartbeats.report_unreachable(task_manager_id)
                 raise
+            # It may have registered anew since, with other deployments than those that were expected.
             if self._gateways.get(task_manager_id) is gateway:
                 self._heartbeats.receive_heartbeat(task_manager_id)
                 self._on_answer(task_manager_id, expected, running)

@@ -102,6 +102,7 @@ class LeaderConnection(Generic[G, S]):
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
         """Connect to a new leader; the leader of the current connection has no effect."""
+        # Only while connected: a leader that comes back under the same session is to be registered at again.
         if self._gateway is not None and self._leader == (address, session_id):
             return
         self._leader = None if address is None else (address, session_id)
@@ -135,6 +136,7 @@ class LeaderConnection(Generic[G, S]):
         if self._registration is not None:
             self._registration.cancel()
             self._registration = None
+        # Cleared before the callback, which may use the connection again.
         gateway, self._gateway = self._gateway, None
         if gateway is not None:
             self._on_disconnected(gateway, cause)

@@ -83,6 +83,7 @@ async def register_with_retry(
         try:
             answer = await with_timeout(clock, timeout_s, register(gateway))
         except TimeoutError:
+            # A short first timeout finds a live leader at once; a slow one must not be flooded.
             timeout_s = min(2 * timeout_s, options.max_timeout_s)
             continue
         except Exception as error:

@@ -82,6 +82,7 @@ class OutgoingConnection:
         channel: Channel | None = None
         try:
             channel = await opening
+            # Before `_channel` is set: a call that is made meanwhile must not overtake those that wait.
             for message in self._outbox:
                 self._send(channel, *message)
             self._outbox.clear()

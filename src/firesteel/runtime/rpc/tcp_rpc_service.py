@@ -79,6 +79,8 @@ class TcpRpcService(InMemoryRpcService):
         framesize_bytes: int = FRAMESIZE_BYTES,
         tls: InternalTls | None = None,
     ) -> None:
+        # Also for calls within the process, so that endpoints share no mutable values there that they would not share
+        # over TCP.
         super().__init__(clock, timeout_s, serialize_calls=True)
         self._secret = ClusterSecret.of(secret)
         self._host = host

@@ -93,10 +93,12 @@ class Bulks:
         hit: list[ExecutionVertex] = []
         for request_id in request_ids:
             bulk, version = self._requests.pop(request_id, (None, None))
+            # Once per bulk, or the text would name the slots again for each of its subtasks.
             if bulk is not None and bulk.missing and not hit:
                 wanted, obtained = len(bulk.versions), len(bulk.versions) - bulk.missing
                 text = f"{cause.message} (tasks that need slots: {wanted}, that obtained one: {obtained})"
                 cause = replace(cause, message=text)
+            # A slot of a former attempt says nothing about the present one.
             if version is not None and version.vertex.current.attempt_id == request_id:
                 version.vertex.current.slot_lost()
                 hit.append(version.vertex)

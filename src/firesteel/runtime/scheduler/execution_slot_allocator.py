@@ -51,6 +51,7 @@ class ExecutionSlotAllocator:
         """Return the slot requests of a bulk's current attempts."""
         vertices = list(vertices)
         preferred = PreferredLocations(self._graph, _location_before)
+        # Of the whole job: others must not take the slots to which subtasks with local state will return.
         reserved = self._allocations_before(self._graph.vertices)
         profiles: dict[object, SlotProfile] = {}
         for key, sharing in self._by_slot(vertices).items():

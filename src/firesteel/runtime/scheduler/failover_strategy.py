@@ -75,6 +75,8 @@ class RestartPipelinedRegionFailoverStrategy:
             region = to_visit.pop()
             near: set[Region] = set()
             for group in region.inputs:
+                # Results that can be read once are gone after a failed attempt to read them, even if nobody reports
+                # them lost.
                 if (group.lost or group.is_read_once) and group not in looked_at:
                     looked_at.add(group)
                     near.update(
@@ -84,6 +86,8 @@ class RestartPipelinedRegionFailoverStrategy:
                     )
             for vertex in region.vertices:
                 for group in self._topology.outputs_of(vertex):
+                    # Consumers, too: a region that runs again may produce other data than what they have read a part
+                    # of.
                     if group not in read:
                         read.add(group)
                         near.update(group.consumers)

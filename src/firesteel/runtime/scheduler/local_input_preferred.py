@@ -58,6 +58,7 @@ class _Builder:
                 remaining.append(subtask)
             else:
                 self._add(subtask, slot, taken)
+        # After all subtasks with a preferred slot: the others must not take it away from them.
         free = (slot for slot in list(self._slots) if slot.group is group is not None and id(slot) not in taken)
         for subtask in remaining:
             self._add(subtask, next(free, None) or self._new_slot(group), taken)
@@ -71,6 +72,8 @@ class _Builder:
     ) -> ExecutionSlotSharingGroup | None:
         """Return the first free slot of a producer; consumers of the same partitions share an iterator."""
         for number, edge in enumerate(subtask.consumed):
+            # A shared iterator: for an all-to-all edge each consumer would otherwise pass all slots that are taken
+            # already.
             candidates = producers.setdefault(id(edge), self._slots_of_producers(subtask, number, edge))
             for slot in candidates:
                 if id(slot) not in taken:

@@ -52,7 +52,9 @@ class PendingRestarts:
             former = self._of.get(vertex)
             if former is not None:
                 former.vertices.discard(vertex)
+                # Its attempt ends only once, and then counts for the new restart.
                 former.running -= is_running
+                # It may have waited for this subtask alone.
                 self._check(former)
             self._of[vertex] = restart
             restart.vertices.add(vertex)

@@ -53,6 +53,7 @@ class PreferredLocations:
     def of(self, vertex: ExecutionVertex) -> Locations | None:
         """Return the locations (empty: no preference); None if one is unknown and the constraint is ALL."""
         state = self._location_of_state(vertex)
+        # State that need not be fetched outweighs input, which comes over the network record by record anyway.
         if state is not None:
             return (state,)
         best: Locations = ()

@@ -38,6 +38,7 @@ class RegionQuery:
     @property
     def is_ready(self) -> bool:
         """Whether all subtasks are ready and the query is not running yet."""
+        # Counted, so that a report of a subtask costs the same however many the region has.
         return not self.is_alive and self.up == len(self.vertices)
 
     def is_at(self, run: int) -> bool:

@@ -123,6 +123,7 @@ class Rescaling:
         if self._sufficient_since_s is None:
             self._sufficient_since_s = now_s
         from_s = self._rescaled_s + self._options.cooldown_s if is_up else now_s
+        # More slots may be about to come; all that was asked for needs no such wait.
         if wanted != self.desired:
             stable_s = self._options.running_s if is_up else self._options.submission_s
             from_s = max(from_s, self._sufficient_since_s + stable_s)

@@ -288,6 +288,7 @@ def describe_restart_strategy(configuration: Mapping[str, str]) -> str:
 
 
 def _default(configuration: Mapping[str, str]) -> str:
+    # Without checkpoints a restarted job would begin anew, and write its output a second time.
     has_checkpoints = CHECKPOINTING_INTERVAL.of(configuration) > 0
     return "exponential-delay" if has_checkpoints else "none"
 

@@ -136,6 +136,7 @@ class Scheduler:
         for logical in slots:
             bulk = self._bulks.assign(logical)
             if bulk is None:
+                # It came for an attempt that was cancelled meanwhile, and would stay allocated for nobody.
                 self._to_release.append(logical.request_id)
             elif not bulk.missing:
                 self._deploy(bulk)
@@ -146,6 +147,7 @@ class Scheduler:
         hit, cause = self._bulks.lost(request_ids, cause)
         self._fail_executions(hit, cause)
         failed = [vertex for vertex in hit if vertex.current.failure is cause]
+        # The query loses a slot whatever the state of the subtask in it, even one that has finished.
         if hit and self._options.has_queries:
             failed = hit
         if failed:
@@ -200,6 +202,7 @@ class Scheduler:
             self._over(vertex)
         if after is ExecutionState.FAILED:
             self._failed([vertex], failure or _failure_of(vertex, "the task failed without a reported cause"))
+        # The TaskExecutor cancelled it by itself; ignored, the job would wait for this subtask for ever.
         elif after is ExecutionState.CANCELED and before is not ExecutionState.CANCELING:
             self._failed([vertex], _failure_of(vertex, "the task was cancelled without a request"))
         return acknowledged, self._progressed()
@@ -327,6 +330,7 @@ class Scheduler:
 
     def _over(self, vertex: ExecutionVertex) -> None:
         """Process the end of an attempt: release its slot unless the query needs it, and start waiting restarts."""
+        # A query keeps all slots of its region until it ends: its later batches still run there.
         if not self._options.has_queries and self._bulks.release(vertex):
             self._to_release.append(vertex.current.attempt_id)
         self._restarts.over(vertex)
@@ -377,6 +381,7 @@ class Scheduler:
             self._end(JobStatus.FINISHED)
             return
         for query in self._queries.all:
+            # One stands for all: with queries a region restarts as a whole.
             if query.is_ready and not self._restarts.is_waiting(query.vertices[0]):
                 query.starts()
                 self._emit(StartQuery(query.region, query.run))
@@ -422,6 +427,7 @@ class Scheduler:
     def _cancel_executions(self, vertices: Iterable[ExecutionVertex]) -> None:
         """Stop the queries, then the tasks, as tasks that still get records must not be torn down."""
         vertices = list(vertices)
+        # Also for those that have ended: slots that were requested for them must not deploy them any more.
         for version in self._versioner.record(vertices):
             vertex, execution = version.vertex, version.vertex.current
             if execution.state.is_terminal:
@@ -443,6 +449,8 @@ class Scheduler:
         to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
 
     def _restart(self, vertices: set[ExecutionVertex]) -> None:
+        # Here and not when the attempts ended, so that no other job gets the slots while the restart waits for its
+        # delay.
         if self._options.has_queries:
             self._to_release += self._bulks.release_of(vertices)
             self._flush_releases("the job restarts")

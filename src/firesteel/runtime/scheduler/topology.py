@@ -75,6 +75,7 @@ class SchedulingTopology:
         self._lost: set[ExecutionVertex] = set()
         self._produced_at: dict[str, set[ExecutionVertex]] = {}
         for vertex in graph.job_vertices.values():
+            # A single region waits for no other.
             for result in () if len(regions) == 1 else vertex.results:
                 if not result.must_be_pipelined_consumed:
                     kind = result.data_set.result_type
@@ -108,6 +109,7 @@ class SchedulingTopology:
 
     def finished(self, vertex: ExecutionVertex) -> list[Region]:
         """Record a FINISHED subtask; return the regions whose inputs are all consumable now."""
+        # A finished subtask may be reported twice, and counts once.
         if vertex in self._available:
             return []
         self._available.add(vertex)

@@ -111,6 +111,7 @@ class ResourceProfile:
             return UNKNOWN
         extended = dict(self.extended)
         for name, amount in other.extended:
+            # Rounded, or sums of fractions such as 0.1 would not be equal to the profile that they make up.
             extended[name] = round(extended.get(name, 0) + sign * amount, 9)
         amounts = [round(a + sign * b, 9) for a, b in zip(self._amounts(), other._amounts(), strict=True)]
         return self._of(amounts, extended.items())

@@ -155,6 +155,7 @@ class SlotPool:
             if not request.is_batch:
                 continue
             wanted = request.profile.resource_profile
+            # A slot in use will do: its task ends, which is what a batch request waits for.
             if any(count and offered.is_matching(wanted) for offered, count in self._offered.items()):
                 request.unfulfillable_since_s = None
             elif request.unfulfillable_since_s is None:
@@ -220,6 +221,7 @@ class SlotPool:
         """Return slots unused for `idle_timeout_s`; they are removed here before the TaskExecutor is called."""
         idle = self._available.idle_since(now_s - idle_timeout_s)
         for slot in idle:
+            # Before anybody is told, so that no request gets a slot that is on its way out.
             self._drop(slot.allocation_id, "")
         return [FreeSlot(slot.task_manager_id, slot.allocation_id, "the slot was idle") for slot in idle]
 

@@ -135,6 +135,7 @@ class SlotProvider:
         if released.root is None:
             return told
         self._forget((released.root,))
+        # A root that still waited is refused with that; its tasks were told above, and it has no others.
         follows = self._pool.release_slot(released.root, now_s, cause)
         return [*told, *(action for action in follows if not isinstance(action, SlotRequestFailed))]
 
@@ -161,6 +162,7 @@ class SlotProvider:
                 found = next((n for n, offered in enumerate(others) if wanted and offered.is_matching(wanted)), None)
                 if found is None:
                     return False
+                # Each slot counts for one request, as all of the bulk need one at the same time.
                 others.pop(found)
         return True
 
@@ -198,6 +200,7 @@ class SlotProvider:
             return self._named_root(manager, request, (request.sharing_group, request.shared_slot))
         resolved, nearness = manager.best_resolved_root(group, request.profile, request.needs) or (None, None)
         if resolved is not None and nearness is Locality.LOCAL:
+            # A shared slot beside the input is best; next a free one beside it, then any shared one, then a new one.
             return resolved, Locality.LOCAL, []
         slot, locality = self._pool.select_available(request.profile) or (None, Locality.UNKNOWN)
         if slot is not None and (locality is Locality.LOCAL or resolved is None):

@@ -56,6 +56,7 @@ class LocationPreferenceSlotSelection:
         task_managers = Counter(location.task_manager_id for location in profile.preferred_locations)
         hosts = Counter(location.host for location in profile.preferred_locations if location.host)
         on_hosts = (name for host in hosts for name in available.task_managers_of_host(host))
+        # Each once and in a fixed order, so that equally good slots are chosen the same way in each run.
         names = dict.fromkeys([*task_managers, *on_hosts])
         candidates = [slot for name in names for slot in _first(available.of_task_manager(name), profile)]
         if not candidates:
@@ -104,6 +105,7 @@ class PreviousAllocationSlotSelection:
 
     def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
         """Return the best slot for a request and its locality."""
+        # In a fixed order, as the preferred slots are a set.
         for allocation_id in sorted(profile.preferred_allocations):
             slot = available.get(allocation_id)
             if slot is not None and slot.resource_profile.is_matching(profile.resource_profile):

@@ -83,6 +83,7 @@ class MultiTaskSlot:
 
     def has_room_for(self, wanted: ResourceProfile) -> bool:
         """Return whether the slot has enough resources left; a pending slot always may."""
+        # How large a pending slot will be is not known; `has_room_for` is asked again by those that come later.
         if self.slot is None or wanted.is_unknown:
             return True
         return self.slot.resource_profile.subtract(self.reserved).all_fields_no_less_than(wanted)
@@ -231,6 +232,7 @@ class SlotSharingManager:
         root = parent.root
         if root.contains(group):
             raise ValueError(f"slot {root.request_id} has a task of {group} already; two of them can't share a slot")
+        # It must be found neither for this group nor, by its old place in the index, when its slot is allocated.
         if group in self._indexes:
             self._indexes[group].remove(root)
         parent.children[group] = node

@@ -69,6 +69,7 @@ class TaskReports:
             result = answer.result()
             acknowledged = result if isinstance(result, tuple) else (result,)
         else:
+            # Other errors are of a JobMaster that is gone or changes; its successor asks for the tasks that run.
             acknowledged = (not isinstance(error, ExecutionNotFoundError),) * len(states)
         for state, is_acknowledged in zip(states, acknowledged, strict=True):
             if not is_acknowledged:

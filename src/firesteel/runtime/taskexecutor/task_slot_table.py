@@ -188,6 +188,7 @@ class TaskSlotTable:
 
     def remove_task(self, attempt_id: str) -> None:
         """Remove a task; later submissions of the same attempt are rejected."""
+        # A submission that was repeated after a timeout may come later than the end of its task.
         self._ended[attempt_id] = None
         # The oldest one is forgotten: no submission is overtaken by so many others.
         if len(self._ended) > MOST_ENDED_TASKS:

@@ -176,6 +176,7 @@ class CatalogManager:
 
     def _permanent(self, qualified: Path) -> CatalogBaseTable | None:
         catalog, object_path = self._catalogs.get(qualified[0]), ObjectPath(*qualified[1:])
+        # In this order: catalogs raise when they are asked for a table of a database that they do not have.
         if catalog is None or not catalog.database_exists(qualified[1]) or not catalog.table_exists(object_path):
             return None
         return catalog.get_table(object_path)

@@ -123,6 +123,7 @@ class JdbcCatalog(Catalog):
         builder = Schema.new_builder()
         for column, text in found.columns:
             kind: DataType = parse_type(text)
+            # SQLite lets columns of a primary key be declared as nullable, and Flink does not.
             builder.column(column, kind.not_null() if column in found.key else kind)
         if found.key:
             builder.primary_key(*found.key)

@@ -303,6 +303,9 @@ class SqliteMetadata:
 
     def columns(self, address: Address, database: str, table: str) -> TableColumns:
         """Return the columns of a table."""
+        if database not in self.databases(address, database):
+            # SQLite would create the file, and with it a database for all later requests.
+            return TableColumns((), ())
         rows = address.query(database, 'SELECT name, "notnull", type, pk FROM pragma_table_info(?)', table)
         facts = [(name, not not_null, declared) for name, not_null, declared, _ in rows]
         # `pk` is the place of the column in the key, which need not be the order of the columns; 0 is not in it.

@@ -152,6 +152,7 @@ class Select:
         unnamed: The prefix of the names of unnamed columns; the Table API uses `_c`.
         hints: The hints after SELECT.
         qualify: The condition over window functions, which may use the aliases of items.
+        distinct_groups: Whether equal grouping sets count once (`GROUP BY DISTINCT`).
     """
 
     source: Query | None
@@ -164,6 +165,7 @@ class Select:
     unnamed: str = "EXPR$"
     hints: tuple[Hint, ...] = ()
     qualify: Unresolved | None = None
+    distinct_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)

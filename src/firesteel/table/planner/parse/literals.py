@@ -117,6 +117,7 @@ def _units(reader: TokenReader) -> tuple[str, str]:
 
 def _unit(reader: TokenReader) -> str:
     word = reader.token.upper
+    # Flink takes the plural too.
     word = word[:-1] if word.endswith("S") and word[:-1] in _UNITS else word
     if word not in _UNITS:
         reader.fail(*_UNITS)

@@ -74,11 +74,15 @@ class ExpressionParser(SpecialCalls):
         return self._predicate()
 
     def _predicate(self) -> Unresolved:
+        return self._followed(self._rest_of_predicate)
+
+    def _followed(self, rest: Callable[[Unresolved, bool, Position], Unresolved | None]) -> Unresolved:
+        """Take a sum and the predicates behind it, of which `rest` takes one."""
         left = self.sum()
         while True:
             begin, position = self.index, self.position()
             negated = self.accept("NOT")
-            found = self._rest_of_predicate(left, negated, position)
+            found = rest(left, negated, position)
             if found is None:
                 self.index = begin
                 return left
@@ -89,7 +93,22 @@ class ExpressionParser(SpecialCalls):
             if self.accept(operator):
                 quantified = self._quantified(left, operator, position)
                 name = "<>" if operator == "!=" else operator
-                return quantified or Apply(name, (left, self.sum()), position=position)
+                return quantified or Apply(name, (left, self._compared()), position=position)
+        if (found := self._rest_of_range(left, position)) is not None:
+            return found
+        if not negated and self.accept("IS"):
+            return self._is(left, position)
+        if not negated and self.accept("OVERLAPS"):
+            periods = [*_period(left), *_period(self.sum())]
+            return Apply("OVERLAPS", tuple(periods), position=position)
+        return None
+
+    def _compared(self) -> Unresolved:
+        """Take the right side of a comparison."""
+        # IN, BETWEEN and LIKE bind closer in Calcite (32 to 30): `a = b IN (c)` is `a = (b IN (c))`.
+        return self._followed(lambda left, _, position: self._rest_of_range(left, position))
+
+    def _rest_of_range(self, left: Unresolved, position: Position) -> Unresolved | None:
         if self.accept("IN"):
             return self._in(left, position)
         if self.accept("BETWEEN"):
@@ -98,11 +117,6 @@ class ExpressionParser(SpecialCalls):
             return self._like(word, left, position)
         if self.accept("SIMILAR", "TO"):
             return self._like("SIMILAR TO", left, position)
-        if not negated and self.accept("IS"):
-            return self._is(left, position)
-        if not negated and self.accept("OVERLAPS"):
-            periods = [*_period(left), *_period(self.sum())]
-            return Apply("OVERLAPS", tuple(periods), position=position)
         return None
 
     def _quantified(self, left: Unresolved, operator: str, position: Position) -> Unresolved | None:
@@ -173,6 +187,7 @@ class ExpressionParser(SpecialCalls):
         position = self.position()
         if self.accept("-"):
             if self.token.kind == "number":
+                # The sign is part of the literal, as the smallest BIGINT has no positive counterpart.
                 return self._postfix(self._number_literal(-1))
             return Apply("NEGATE", (self._unary(),), position=position)
         if self.accept("+"):

@@ -112,11 +112,24 @@ class QueryParser(FromParser):
             return Select(None, items, distinct=distinct, hints=hints)
         source = self.from_clause()
         where = self.expression() if self.accept("WHERE") else None
-        group_by = self._group_by() if self.accept("GROUP", "BY") else None
+        has_groups = self.accept("GROUP", "BY")
+        distinct_groups = has_groups and self.accept_any("ALL", "DISTINCT") == "DISTINCT"
+        group_by = self._group_by() if has_groups else None
         having = self.expression() if self.accept("HAVING") else None
         windows = self.comma_list(self._named_window) if self.accept("WINDOW") else ()
         qualify = self.expression() if self.accept("QUALIFY") else None
-        return Select(source, items, where, group_by, having, distinct, windows, hints=hints, qualify=qualify)
+        return Select(
+            source,
+            items,
+            where,
+            group_by,
+            having,
+            distinct,
+            windows,
+            hints=hints,
+            qualify=qualify,
+            distinct_groups=distinct_groups,
+        )
 
     def _item(self) -> Unresolved:
         if self.accept("*"):
@@ -132,7 +145,6 @@ class QueryParser(FromParser):
         return name, self.window_spec()
 
     def _group_by(self) -> tuple[Unresolved | GroupingSets, ...]:
-        self.accept_any("ALL", "DISTINCT")
         items = self.comma_list(self._group_item)
         return tuple(item for item in items if item is not None)
 

@@ -47,6 +47,7 @@ def split_statements(script: str) -> Iterator[ScriptStatement]:
         kind = found.lastgroup
         if kind == "open":
             begin = position if begin is None else begin
+            # A string without end takes all that follows: whoever types it may still close it.
             last_end = len(script)
             break
         if kind == "end" and begin is not None and not _is_inside_block(words):
@@ -56,6 +57,7 @@ def split_statements(script: str) -> Iterator[ScriptStatement]:
             begin = position if begin is None else begin
             words.append(found.group().upper())
         position = found.end()
+        # Comments behind a statement are not part of it, and those within are.
         if kind not in ("space", "comment"):
             last_end = position if kind != "end" else last_end
     if begin is not None:

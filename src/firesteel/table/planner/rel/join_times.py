@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
-from firesteel.columns.column_types import DataType
+from firesteel.columns.column_types import DataType, LocalZonedTimestampType, TimestampType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_rowtime, is_time
@@ -45,6 +45,7 @@ def time_bounds(join: rel.Join) -> TimeBounds | None:
     rest = []
     for part in [] if join.condition is None else conjuncts(join.condition):
         bound = _time_bound(part, width, types)
+        # The kernel bounds one pair of times; the bounds of another pair are an ordinary condition.
         if bound is None or (times is not None and bound[0] != times):
             rest.append(part)
             continue
@@ -52,6 +53,7 @@ def time_bounds(join: rel.Join) -> TimeBounds | None:
         low = lower if low is None else low if lower is None else max(low, lower)
         high = upper if high is None else high if upper is None else min(high, upper)
     for a, b in zip(join.left_keys, join.right_keys, strict=True):
+        # Equal times are a bound, too; as keys alone they would keep rows for ever.
         if is_rowtime(types[a]) and is_rowtime(types[width + b]):
             times, low, high = (a, b), 0, 0
     return None if times is None or low is None or high is None else TimeBounds(times, low, high, rest)
@@ -89,7 +91,7 @@ def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | No
     """Return the time attribute that an expression is, and the milliseconds that it adds."""
     if isinstance(rex, InputRef):
         return (rex.index, 0) if is_time(types[rex.index]) else None
-    if isinstance(rex, Call) and rex.function == "CAST":
+    if isinstance(rex, Call) and rex.function == "CAST" and _keeps_times(rex.operands[0].type, rex.type):
         return _time_and_offset(rex.operands[0], types)
     if isinstance(rex, Call) and rex.function in ("+", "-") and len(rex.operands) == 2:
         a, b = rex.operands
@@ -101,3 +103,11 @@ def _time_and_offset(rex: object, types: list[DataType]) -> tuple[int, int] | No
         amount = b.value // datetime.timedelta(milliseconds=1)
         return inner[0], inner[1] + (amount if rex.function == "+" else -amount)
     return None
+
+
+def _keeps_times(kind: DataType, cast: DataType) -> bool:
+    """Return whether a cast keeps the difference of two times, unlike one to dates or into another time zone."""
+    for times in (TimestampType, LocalZonedTimestampType):
+        if isinstance(kind, times) and isinstance(cast, times):
+            return kind.precision <= cast.precision
+    return False

@@ -49,6 +49,7 @@ def _expressions(value: object, known: set[int]) -> Iterator[Rex]:
     elif isinstance(value, tuple):
         for part in value:
             yield from _expressions(part, known)
+    # A plan is a graph: without it, a shared node would be visited once per path.
     elif _is_part_of_plan(value) and id(value) not in known:
         known.add(id(value))
         for field in dataclasses.fields(value):

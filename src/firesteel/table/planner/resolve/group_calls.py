@@ -122,6 +122,7 @@ def check_arguments(function: str, arguments: Sequence[Rex], position: Position 
             f"SQL validation failed. {where(position)}We now only support the count of one field; count a CASE that is "
             "NULL where one of them is"
         )
+    # The Table API has no position, and Flink takes a NULL there.
     if position is not None and any(isinstance(argument.type, NullType) for argument in arguments):
         raise illegal_null(where(position))
     if name == "LISTAGG":

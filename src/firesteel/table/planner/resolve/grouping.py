@@ -62,11 +62,13 @@ class GroupedResolver(ExpressionResolver):
                 return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
             if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
                 return layer.grouping(expression)
+        # Literals are no keys even if GROUP BY has an equal one, so that they stay constants for rules.
         if not isinstance(expression, Lit | OverCall) and not has_aggregate(expression, self.catalogs):
             key = layer.key_of(expression)
             if key is not None:
                 return key
         if isinstance(expression, Ref):
+            # A column of a query around the groups is one value for all of their rows.
             value = self.scope.find(expression)
             if isinstance(value, OuterRef):
                 return value
@@ -104,6 +106,8 @@ class GroupedSelect:
         self._names: list[str] = []
         self._sets: list[frozenset[int]] | None = None
         self._take_keys(query.group_by or ())
+        if query.distinct_groups and self._sets is not None:
+            self._sets = list(dict.fromkeys(self._sets))
         self.resolver = GroupedResolver(self)
 
     def _take_keys(self, items: tuple[Unresolved | q.GroupingSets, ...]) -> None:
@@ -341,6 +345,7 @@ class GroupedSelect:
         assert self._sets is not None
         sets = tuple(frozenset(keys[i] for i in one) for one in self._sets)
         bits = [sum(2 ** (len(keys) - 1 - i) for i in range(len(keys)) if i not in one) for one in self._sets]
+        # Above the bits of the keys, the number of equal sets before: GROUP_ID tells them apart, and so do the groups.
         ids = tuple(bit + 2 ** len(keys) * bits[:place].count(bit) for place, bit in enumerate(bits))
         types = node.row_type.field_types()
         for key in keys:

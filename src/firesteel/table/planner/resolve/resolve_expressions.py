@@ -196,6 +196,8 @@ class ExpressionResolver:
                 )
             families = ", ".join(f"<{_family(o.type)}>" for o in operands)
             raise _unknown(str(name if call is None else call.function), families, position)
+        # Field by field, as a row with one NULL is unequal to another if a known field differs, and unknown if none
+        # does.
         if name in ("=", "<>") and (pairs := _pairs_of_rows(operands)):
             equal = self._all([self.call("=", pair, call) for pair in pairs])
             return equal if name == "=" else self.call("NOT", (equal,))

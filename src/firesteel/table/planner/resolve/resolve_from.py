@@ -99,6 +99,7 @@ class FromResolver:
             )
         node = found.query
         if not hasattr(node, "row_type"):
+            # A view means the same wherever it is used, whatever WITH around it names.
             node = self.queries.without_tables().resolve(node)
         return renamed(node, tuple(found.columns or ()), item.path[-1])
 

@@ -169,6 +169,7 @@ class QueryResolver:
             return self._sorted(query.query, query.offset, query.fetch, outer)
         node = self.resolve(query.query, outer)
         sort = node.input if isinstance(node, rel.Project) else node
+        # LIMIT over ORDER BY is one node: two would sort all rows before the first ones are taken.
         if isinstance(sort, rel.Sort) and sort.fetch is None:
             limited = replace(sort, offset=sort.offset + query.offset, fetch=query.fetch)
             return replace(node, input=limited) if isinstance(node, rel.Project) else limited

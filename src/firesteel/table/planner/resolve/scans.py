@@ -32,6 +32,7 @@ def scan(table: ResolvedTable, context: ResolveContext) -> Rel:
     node = with_types(node, declared.field_types(), context.catalogs)
     if [c.name for c in table.columns] != kind.names:
         node = _with_computed(node, table, context)
+    # In BATCH mode all rows are there, and the time is an ordinary column.
     if table.watermark is not None and context.is_streaming:
         node = assign_watermark(node, table.watermark, context)
     return node

@@ -87,6 +87,7 @@ class TableFunctions:
         rex = ExpressionResolver(both, self.catalogs).resolve(condition)
         if isinstance(rex, Literal) and rex.value is True:
             return made, both
+        # A filter above an outer one would drop rows for which the function has none.
         return (replace(made, condition=rex) if made.outer else rel.Filter(made, rex)), both
 
     def _called(self, item: q.TableFunctionCall, scope: Scope) -> Called:

@@ -75,6 +75,7 @@ def unnest(apply: Apply, is_streaming: bool) -> Rel:
     """
     if apply.kind == "LEFT":
         return _beside(apply, is_streaming)
+    # An aggregate without groups has its row whatever the outer row is: a join would ask for a match.
     if not apply.operands and has_rows(apply.inner):
         return apply.outer if apply.kind == "SEMI" else rel.Filter(apply.outer, _FALSE)
     apply = _with_rows(apply, is_streaming)
@@ -140,6 +141,7 @@ def _joined(apply: Apply, inner: Rel, conditions: list[Rex], is_streaming: bool)
         reasons = list(product(*map(_Match.possible, apply.operands, columns)))
         if len(reasons) <= _MOST_JOINS and is_repeatable_plan(inner):
             return _not_in(apply, inner, reasons, conditions, is_streaming)
+    # In a null-aware join one NULL on the right decides about all rows on the left, whatever other conditions say.
     if null_aware and (conditions or len(equal) > 1 or not input_refs(apply.operands[0])):
         equal, null_aware = [may_be_true(equal)], False
     parts = conjunction([*equal, *conditions])

@@ -36,6 +36,7 @@ def derive_conditions(node: Rel, is_streaming: bool) -> Rel:
             parts = conjuncts(node.condition)
             found = _derived(parts, _inputs(node.input))
             return filtered(node.input, [*parts, *found]) if found else node
+        # NOT IN looks at all rows of its right side: one with NULL there decides about rows that have another value.
         case rel.Join() if node.kind in _FROM_BOTH_SIDES and node.condition is not None and not node.null_aware:
             parts = conjuncts(node.condition)
             found = _derived(parts, [*_inputs(node.left), *_inputs(node.right, len(node.left.row_type))])
@@ -45,6 +46,7 @@ def derive_conditions(node: Rel, is_streaming: bool) -> Rel:
 
 def _inputs(node: Rel, start: int = 0) -> Iterator[set[int]]:
     """Yield the columns of each input of a tree of joins to which a condition may be moved."""
+    # Below a full join, a condition would make rows of NULLs of the matches that it drops.
     if not isinstance(node, rel.Join) or node.kind == "FULL":
         yield set(range(start, start + len(node.row_type)))
         return
@@ -62,6 +64,7 @@ def _derived(parts: Sequence[Rex], inputs: Iterable[set[int]]) -> list[Rex]:
 def _about(part: Rex, columns: set[int]) -> list[Rex]:
     """Return what an OR says about some columns alone."""
     choices = disjuncts(part)
+    # What is derived is computed beside the whole condition, and must agree with it.
     if len(choices) == 1 or not is_repeatable(part) or input_refs(part) <= columns:
         return []
     own = [conjunction([one for one in conjuncts(choice) if _reads_only(one, columns)]) for choice in choices]

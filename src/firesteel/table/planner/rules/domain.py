@@ -42,6 +42,7 @@ class Domain:
         kinds = [without_time_attribute(value.type) for value in values]
         names = [f"$cor{i}" for i in range(len(values))]
         self.node = distinct(rel.Project(outer, self.values, row_type(names, kinds)))
+        # With the node, as an id may be given to another node once it is gone.
         self._memo: dict[int, tuple[Rel, Rel]] = {}
 
     def joined(self, node: Rel, conditions: Sequence[Rex] = ()) -> Rel:

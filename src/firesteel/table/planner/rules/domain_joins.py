@@ -130,6 +130,7 @@ def _conditions(node: rel.Join, level: int) -> list[Rex]:
     width = len(node.left.row_type)
     left, right = refs(node.left.row_type), refs(node.right.row_type)
     keys = [call("=", left[a], shift(right[b], width)) for a, b in zip(node.left_keys, node.right_keys, strict=True)]
+    # A null-aware join asks whether any row of the right side has NULL; only rows of the same outer values count here.
     if node.null_aware and is_correlated(node.right, level):
         keys = [may_be_true(keys)]
     return [*keys, *([] if node.condition is None else conjuncts(node.condition))]

@@ -38,6 +38,7 @@ def _filter(domain: Domain, node: rel.Filter, conditions: list[Rex]) -> Rel:
 def _project(domain: Domain, node: rel.Project, conditions: list[Rex]) -> Rel:
     width = len(node.input.row_type)
     expressions = (*(domain.bound(rex, width) for rex in node.expressions), *domain.columns(width))
+    # A condition that moves below computes the expressions it reads once more.
     moves = all(map(is_repeatable, expressions))
     below = [inline(part, expressions) for part in conditions] if moves else []
     project = rel.Project(domain.joined(node.input, below), expressions, domain.kind(node))
@@ -71,6 +72,7 @@ def _window_table(domain: Domain, node: rel.WindowTableFunction, conditions: lis
     source = domain.joined(node.input)
     window = node.window
     if window.kind == "SESSION":
+        # A session is made of the rows that one outer row sees, not of those of all.
         window = replace(window, partition=(*window.partition, *domain.places(source)))
     return filtered(_between(domain, node, source, replace(node, input=source, window=window)), conditions)
 
@@ -128,6 +130,7 @@ def _sort(domain: Domain, node: rel.Sort, conditions: list[Rex]) -> Rel:
     if node.fetch is None and not node.offset:
         return domain.joined(node.input, conditions)
     source = domain.joined(node.input)
+    # Its range of ranks would be empty, which no kernel takes.
     if node.fetch == 0:
         return rel.Filter(source, Literal(False, BooleanType(False)))
     end = _MAX_RANK if node.fetch is None else node.offset + node.fetch
@@ -147,6 +150,7 @@ def _union(domain: Domain, node: rel.Union, conditions: list[Rex]) -> Rel:
 
 
 def _set_operation(domain: Domain, node: rel.SetOperation, conditions: list[Rex]) -> Rel:
+    # Below, both inputs are filtered apart: drawn twice, a condition could drop a row from one of them alone.
     below = [part for part in conditions if is_deterministic(part)]
     left, right = domain.joined(node.left, below), domain.joined(node.right, below)
     result = replace(node, left=left, right=right, row_type=domain.kind(node))

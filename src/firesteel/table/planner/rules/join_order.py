@@ -74,6 +74,7 @@ def _in_order(node: rel.Rel, joined: _Joined, order_of: Callable[[_Joined], list
 
 
 def _is_plain(node: rel.Rel) -> TypeGuard[rel.Join]:
+    # A join made anew would lose its hint STATE_TTL.
     return isinstance(node, rel.Join) and node.kind == "INNER" and node.state_ttl == (None, None)
 
 

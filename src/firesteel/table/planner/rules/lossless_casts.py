@@ -53,6 +53,7 @@ def one_of_column(rex: Call) -> Rex:
 
 
 def _compared(rex: Call, column: Rex, value: Decimal, limits: _Limits) -> Rex:
+    # With the 28 digits of Python's default, `quantize` fails for a DECIMAL(38).
     with localcontext(prec=100):
         bound = value.quantize(Decimal(1).scaleb(-limits.scale), _ROUNDINGS.get(rex.function, ROUND_FLOOR))
     if not limits.least <= bound <= limits.greatest or (bound != value and rex.function in ("=", "<>")):

@@ -9,6 +9,7 @@ from firesteel.table.planner.rel.rex_tools import conjuncts, disjuncts, is_repea
 
 __all__ = ["needs_one_of", "without_null_tests"]
 
+# Not AND, OR and CASE: another operand may decide them.
 _STRICT = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "NOT", "CAST", "LIKE", "NEGATE"})
 """Functions that are NULL where an operand is."""
 

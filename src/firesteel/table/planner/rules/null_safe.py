@@ -69,6 +69,7 @@ def equations(part: Rex, width: int) -> list[Rex]:
 def _null_safe_equal(a: Rex, b: Rex) -> list[Rex]:
     if not (a.type.is_nullable or b.type.is_nullable):
         return [call("=", a, b)]
+    # Without it, NULL would equal the value that stands for it.
     are_null = call("=", call("IS NULL", a), call("IS NULL", b))
     value = next((value for kinds, value in _SOME_VALUE if isinstance(b.type, kinds)), None)
     if value is None:

@@ -43,6 +43,7 @@ def _is_prunable(part: Rex, names: list[str], keys: tuple[str, ...]) -> bool:
 def _is_safe(rex: object) -> bool:
     if not isinstance(rex, Call):
         return isinstance(rex, InputRef | Literal)
+    # Among texts, as others may fail: 'x' is no number, and perhaps no row of that partition is ever read.
     if rex.function == "CAST":
         return all(isinstance(kind, CharType | VarCharType) for kind in (rex.type, rex.operands[0].type))
     return rex.function in _SAFE

@@ -246,6 +246,7 @@ def _below_rank(node: rel.Rank, parts: _Parts) -> _Below:
 
 def _below_join(node: rel.Join, parts: _Parts) -> _Below:
     below, rest = _below_sides(node, parts)
+    # A join made anew would lose its hint STATE_TTL.
     if not rest or node.kind != "INNER" or node.null_aware or node.state_ttl != (None, None):
         return below, rest
     assert isinstance(below, rel.Join)
@@ -292,7 +293,9 @@ BELOW: dict[type, Callable[[object, _Parts], _Below]] = for_each_node(
         case(rel.Sort, _below_sort),
         case(rel.Over, _below_over),
         case(rel.Rank, _below_rank),
+        # Its columns are NULL in the rows of other grouping sets.
         case(rel.Expand, _stays),
+        # A row that does not pass may be part of the match of others.
         case(rel.Match, _stays),
     ],
 )

@@ -84,6 +84,7 @@ def _attributes(node: DataclassInstance) -> Hashable:
     names = (field.name for field in dataclasses.fields(node))
     return (
         type(node),
+        # A source is made of its table, which is compared, and has no equality of its own.
         *(_part(getattr(node, name)) for name in names if name not in ("input", "inputs", "left", "right", "source")),
     )
 

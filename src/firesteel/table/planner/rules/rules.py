@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from firesteel.columns.column_types import BooleanType
+from firesteel.columns.column_types import BigIntType, BooleanType, IntType
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import filtered, with_inputs
@@ -62,6 +62,7 @@ def optimize_all(
         broadcast_bytes: The size of an input up to which it is broadcast (`table.optimizer.join.broadcast-threshold`).
         prunes_ranks: Whether a Top-N keeps only columns that are read (`table.optimizer.prune-top-n-enabled`).
     """
+    # Subqueries first: only the joins that they become tell which columns are time attributes.
     joined = _rewrite_all(remove_subqueries(nodes, is_streaming), is_streaming, _JOIN_KINDS)
     rules = (order_by_rows if reorders else avoid_cross_products, *_RULES, push_semi_joins())
     rewritten = _rewrite_all(_rewrite_all(joined, is_streaming, _DERIVATIONS), is_streaming, rules)
@@ -83,6 +84,7 @@ def _rewrite(node: Rel, is_streaming: bool, rules: tuple[Rule, ...], memo: dict[
         return known[1]
     result = node
     for rule in rules:
+        # Before the inputs, so that one pass moves a filter down the whole plan; after them for what they have become.
         result = rule(result, is_streaming)
     inputs = [_rewrite(child, is_streaming, rules, memo) for child in result.inputs]
     if any(new is not old for new, old in zip(inputs, result.inputs, strict=True)):
@@ -114,6 +116,7 @@ def filter_below_project(node: Rel, is_streaming: bool) -> Rel:
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
     inner = node.input
+    # Above OVER the filter stays for `top_n`, which looks for it over the projection.
     if isinstance(inner.input, rel.Over) or not _mergeable((node.condition,), inner.expressions):
         return node
     if not _reads_repeatable(node.condition, inner.expressions):
@@ -229,7 +232,10 @@ def _bound_of_list(part: Call, rank: int) -> tuple[int, int] | None:
 
 
 def _uncast(rex: Rex) -> Rex:
-    return rex.operands[0] if isinstance(rex, Call) and rex.function == "CAST" else rex
+    # Only to types with room for all ranks: as a TINYINT, rank 256 is 0; as a BOOLEAN, all ranks are TRUE.
+    if isinstance(rex, Call) and rex.function == "CAST" and isinstance(rex.type, IntType | BigIntType):
+        return rex.operands[0]
+    return rex
 
 
 def drop_rank_number(node: Rel, is_streaming: bool) -> Rel:

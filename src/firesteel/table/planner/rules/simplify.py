@@ -43,6 +43,7 @@ def simplify_join(node: rel.Rel, is_streaming: bool) -> rel.Rel:
 
     IS NOT DISTINCT FROM becomes keys, as do equations that all parts of an OR have.
     """
+    # For NOT IN it matters whether a condition is FALSE or NULL.
     if not isinstance(node, rel.Join) or node.condition is None or node.null_aware:
         return node
     parts, width = conjuncts(node.condition), len(node.left.row_type)

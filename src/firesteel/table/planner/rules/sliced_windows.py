@@ -38,6 +38,7 @@ def sliced_windows(
     table = project.input
     if not isinstance(table, rel.WindowTableFunction):
         return None
+    # A projection below slices is computed once per row, and not once per window that the row belongs to.
     if not table.window.is_rowtime or not all(map(is_deterministic, project.expressions)):
         return None
     width = len(table.input.row_type)
@@ -50,6 +51,7 @@ def sliced_windows(
         return None
     keys = tuple(key for key in node.keys if key not in columns)
     is_session = table.window.kind == "SESSION"
+    # By the keys alone, a session could end where rows of the same partition with other keys go on.
     if is_session and set(table.window.partition) != {_column(project.expressions[key]) for key in keys}:
         return None
     used = {

@@ -39,6 +39,7 @@ def push_watermark_into_scan(node: Rel, is_streaming: bool) -> Rel:
     if not isinstance(scan, rel.TableScan) or not getattr(scan.source, "has_watermarks_per_split", False):
         return node
     expression = node.expression if project is None else inline(node.expression, project.expressions)
+    # A source's reader has no context with which the function of a user could be opened.
     if not is_repeatable(expression) or any(isinstance(part, UserCall) for part in walk(expression)):
         return node
     if project is None:

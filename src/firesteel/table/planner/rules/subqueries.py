@@ -141,6 +141,7 @@ class _Removal:
         on_right: list[Rex] = []
         for value in dict.fromkeys(subqueries_in(parts)):
             read = input_refs(value)
+            # Its value would differ for each pair of rows, and neither input has a row for a pair.
             if any(index < width for index in read) and any(index >= width for index in read):
                 raise cannot_unnest(value.level)
             (on_right if any(index >= width for index in read) else on_left).append(value)

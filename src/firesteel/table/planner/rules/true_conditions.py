@@ -76,6 +76,7 @@ def _negated(rex: Call) -> Rex:
             return Call(other, tuple(when_true(_not(part)) for part in operand.operands), rex.type)
         case name if name in _NEGATED_TESTS:
             return when_true(Call(_NEGATED_TESTS[name], operand.operands, rex.type))
+        # Both `x < 1` and `x >= 1` are FALSE for NaN.
         case name if name in _INVERSE and not _may_be_nan(operand):
             return when_true(Call(_INVERSE[name], operand.operands, rex.type))
     return rex

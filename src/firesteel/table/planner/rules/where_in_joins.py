@@ -28,6 +28,7 @@ def where_in_joins(node: Rel) -> Rel:
 
 
 def _may_move(part: Rex) -> bool:
+    # Correlated parts stay filters, as `pull_filters` looks for them there.
     is_own = not any(isinstance(one, OuterRef) for one in walk(part))
     return is_own and is_deterministic(part) and not subqueries_in([part])
 

@@ -58,6 +58,7 @@ def _join(node: rel.Join | rel.LookupJoin) -> bool:
 
 
 def _window_table(node: rel.WindowTableFunction) -> bool:
+    # Other windows are columns that a row gets by itself; a session ends by the watermark.
     return node.window.kind == "SESSION"
 
 

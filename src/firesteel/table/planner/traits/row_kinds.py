@@ -94,6 +94,7 @@ def _of_aggregate(node: rel.Aggregate, inputs: list[Kinds]) -> Kinds:
 def _of_rank(node: rel.Rank, inputs: list[Kinds]) -> Kinds:
     if node.window is not None:
         return INSERT_ONLY
+    # The first row by time stays; the last one is replaced, but its key never goes.
     if deduplicates(node) is not None and inputs == [INSERT_ONLY]:
         return _WITHOUT_DELETES if node.order[0].descending else INSERT_ONLY
     return ALL

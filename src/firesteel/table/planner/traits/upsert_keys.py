@@ -55,6 +55,7 @@ class _UpsertKeys:
                 return None
 
     def _of_rank(self, node: rel.Rank) -> Key | None:
+        # One row per partition replaces the one before it.
         if node.end == 1:
             return node.partition
         if node.outputs_rank:
@@ -81,6 +82,7 @@ def _projected(node: rel.Project, key: Key | None) -> Key | None:
     if key is None:
         return None
     passed = [_column(expression) for expression in node.expressions]
+    # Reversed, so that of a column which is there twice the first place counts.
     places = {column: place for place, column in reversed(list(enumerate(passed))) if column is not None}
     return tuple(places[k] for k in key) if all(k in places for k in key) else None
 

@@ -37,6 +37,7 @@ def scan_with_parallelism(translator: Translator, node: rel.TableScan, stream: B
     if parallelism is None:
         return stream
     _set(transformation_of(stream), None, parallelism)
+    # Operators of one parallelism follow each other subtask by subtask, which keeps changes in order.
     if node.source.kinds == INSERT_ONLY or parallelism == translator.environment.get_parallelism():
         return stream
     if not table.primary_key or not set(table.primary_key) <= set(names):
@@ -58,6 +59,7 @@ def consume_with_parallelism(
     parallelism = parallelism_option(table.options, "sink.parallelism")
     if parallelism is None:
         parallelism = transformation_of(stream).parallelism
+    # Distributed round robin, the changes of one row would reach the sink by several subtasks, in any order.
     if kinds != INSERT_ONLY and transformation_of(stream).parallelism != parallelism:
         names = [column.name for column in table.persisted_columns]
         stream = _by_primary_key(translator, stream, table, names, parallelism)

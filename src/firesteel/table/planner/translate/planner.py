@@ -152,6 +152,7 @@ class Planner:
 
     def attach(self, inserts: Sequence[Insert]) -> None:
         """Add inserts to the program of the execution environment."""
+        # Together, so that inserts which read the same table, or compute the same, share it.
         plans = self.optimized([node for node, _, _, _ in inserts])
         with refused_if_too_deep():
             ends = self._ends(plans, inserts)
@@ -233,6 +234,7 @@ class Planner:
             FiresteelError: the queries can't be run.
         """
         with self._own_job() as environment:
+            # Pipelines that the program has begun are no part of what is explained, and may lack a sink yet.
             transformations_of(environment).clear()
             if inserts:
                 self.attach(inserts)

@@ -122,6 +122,7 @@ def end_of(
         )
     materialize = options.get(TABLE_UPSERT_MATERIALIZE)
     is_materialized = replaces and (materialize == "FORCE" or (materialize == "AUTO" and conflicts))
+    # The materializer needs `-U` to find which of several rows with a primary key is gone.
     if is_materialized:
         before = UpdateBefore.KEPT
     needs_before = not discards and (is_materialized or before is not UpdateBefore.DROPPED)
@@ -152,6 +153,7 @@ def add_sink(translator: Translator, end: SinkEnd) -> DataStreamSink:
     node, table, key, before = end.node, end.table, end.key, end.before
     columns = table.persisted_columns
     stream = translator.stream(node)
+    # Taken once for all operators in front of the sink: in Flink they are parts of one node, and share its number.
     number = translator.names.number()
     if end.is_materialized:
         factory = UpsertMaterializeFactory(key, upsert_key(node), tuple(node.row_type.field_types()))

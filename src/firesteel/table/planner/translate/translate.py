@@ -75,6 +75,7 @@ class Translator:
         if known is not None:
             return known[1]
         made = _RULES[type(node)](self, node)
+        # With the node, so that its id is not given to another one.
         self._streams[id(node)] = (node, made)
         return made
 
