@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -26,8 +27,11 @@ from firesteel.datastream.state import (
     ValueStateDescriptor,
 )
 from firesteel.functions.operator_descriptors import KeyedProcessOperator
+from firesteel.runtime.taskexecutor.state_lookups import StateAnswer, StateRequest
+from firesteel.spark.slot_questions import SlotConnection
+from firesteel.spark.slot_states import SlotStates
 from firesteel.task import state_lookups
-from firesteel.task.question_server import STATE, socket_of
+from firesteel.task.question_server import STATE, QuestionServer, socket_of
 from firesteel.task.state_lookups import answer_of, state_server
 from firesteel.testing import OperatorHarness
 from tests.waiting import wait_for
@@ -203,12 +207,12 @@ def usual_turns() -> Iterator[float]:
     gc.set_threshold(*thresholds)
 
 
-def asked(path: Path) -> Any:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(path))
-        question = {"operator": "keep", "state": "row", "keys": [1], "wait": 1.0}
-        connection.sendall(json.dumps(question).encode() + b"\n")
-        return json.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
+QUESTION = {"operator": "keep", "state": "row", "keys": [1], "wait": 1.0}
+
+
+def asked(connection: socket.socket) -> Any:
+    connection.sendall(json.dumps(QUESTION).encode() + b"\n")
+    return json.loads(connection.recv(1 << 16))
 
 
 def test_threads_take_short_turns_as_long_as_somebody_asks(
@@ -220,8 +224,74 @@ def test_threads_take_short_turns_as_long_as_somebody_asks(
     collect_garbage_rarely()
     usual_thresholds = gc.get_threshold()
     for _ in range(2):
-        assert asked(socket_of(tmp_path, os.getpid(), STATE)) == {"problem": "not running", "about": ""}
-        assert sys.getswitchinterval() == pytest.approx(0.0005)
-        assert gc.get_threshold()[0] * 10 == usual_thresholds[0]
-        wait_for(lambda: sys.getswitchinterval() == pytest.approx(usual_turns))
-        wait_for(lambda: gc.get_threshold() == usual_thresholds)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(str(socket_of(tmp_path, os.getpid(), STATE)))
+            for _ in range(2):
+                assert asked(connection) == {"problem": "not running", "about": ""}
+                assert sys.getswitchinterval() == pytest.approx(0.0005)
+                assert gc.get_threshold()[0] * 10 == usual_thresholds[0]
+            wait_for(lambda: sys.getswitchinterval() == pytest.approx(usual_turns))
+            wait_for(lambda: gc.get_threshold() == usual_thresholds)
+            assert connection.recv(1) == b"", "the connection of somebody who does not ask is closed"
+
+
+async def test_a_connection_stays_and_is_made_again_after_an_error(tmp_path: Path) -> None:
+    """The first look-up makes it; one that is too late does not leave its answer to the next one."""
+    asked_by: list[int] = []
+    late = threading.Event()
+
+    def answer(question: Any) -> Any:
+        asked_by.append(question["number"])
+        if question["number"] == 2:
+            late.wait(10)
+        return question
+
+    path = socket_of(tmp_path, os.getpid(), STATE)
+    server = QuestionServer(path, answer, rest_after_s=0.5)
+    accepted = count_accepted(server)
+    server.start()
+    connection = SlotConnection(path)
+    assert [await connection.ask({"number": n}, 5.0, None) for n in range(2)] == [{"number": 0}, {"number": 1}]
+    assert accepted == [1]
+    answers = asyncio.gather(connection.ask({"number": 2}, 0.2, None), connection.ask({"number": 3}, 5.0, None))
+    await asyncio.sleep(0.3)
+    late.set()
+    assert await answers == [None, {"number": 3}]
+    assert (asked_by, accepted) == ([0, 1, 2, 3], [1, 1])
+    await asyncio.sleep(1.0)  # Nobody asks.
+    assert await connection.ask({"number": 4}, 5.0, None) == {"number": 4}
+    assert accepted == [1, 1, 1]
+    connection.close()
+
+
+def count_accepted(server: QuestionServer[Any]) -> list[int]:
+    found: list[int] = []
+    original: Any = server._answer_all
+
+    def counted(connection: socket.socket) -> None:
+        found.append(1)
+        original(connection)
+
+    server._answer_all = counted  # type: ignore[method-assign]
+    return found
+
+
+async def test_the_answer_of_the_owner_is_enough(tmp_path: Path) -> None:
+    waits = threading.Event()
+
+    def owner(question: Any) -> Any:
+        return {"batch": 7, "found": [[0, "a"]], "absent": [1]}
+
+    def other(question: Any) -> Any:
+        waits.wait(10)
+        return {"problem": "not running", "about": ""}
+
+    for process, answer in ((1, owner), (2, other)):
+        QuestionServer(socket_of(tmp_path, process, STATE), answer).start()
+    states = SlotStates(tmp_path)
+    answers = await asyncio.wait_for(states.look_up([1, 2], StateRequest("j", "v", "o", "s", (1, 2), 5.0)), 5)
+    assert answers == (StateAnswer(7, ((0, "a"),), (1,), "", ""),)
+    waits.set()
+    await asyncio.gather(*states._late)
+    for process in (1, 2):
+        states.forget(process)

@@ -34,7 +34,7 @@ from firesteel.spark.slot_questions import forget_process
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
 from firesteel.spark.slot_stacks import dump_threads, running_operator, sample_stacks
-from firesteel.spark.slot_states import look_up_state
+from firesteel.spark.slot_states import SlotStates
 from firesteel.spark.slot_watch import SlotWatch
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
@@ -142,6 +142,7 @@ class SlotProcesses:
         self._slot_watch = SlotWatch(limits, self._process_ids, self._exceeded)
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
+        self._states = SlotStates(self._directory.path)
         self._relay = None if host is None else SlotRelay(host, self._directory.path, tls)
         self._addresses: dict[str, SlotAddress] = {}
         self._slots: dict[str, _Slot] = {}
@@ -300,7 +301,7 @@ class SlotProcesses:
     async def look_up_state(self, request: StateRequest) -> tuple[StateAnswer, ...]:
         """Look up keys in the state of a job's subtasks in their slot processes."""
         processes = self._processes_of(request.job_id, request.vertex_id)
-        return await look_up_state(self._directory.path, processes, request)
+        return await self._states.look_up(processes, request)
 
     def _processes_of(self, job_id: str, vertex_id: str | None) -> list[int]:
         """Return the processes that run a vertex of a job, or any of them if it is None."""
@@ -425,6 +426,7 @@ class SlotProcesses:
                 await self._process_ended(slot, process_id)
 
     async def _process_ended(self, slot: _Slot, process_id: int) -> None:
+        self._states.forget(process_id)
         forget_process(self._directory.path, process_id)
         # A late end of a former process must not take the connection of its successor.
         if slot.life.process_id == process_id:

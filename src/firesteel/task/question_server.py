@@ -3,13 +3,15 @@
 A thread waits at a Unix socket beside the slot's own and does nothing until the TaskExecutor connects: it needs no
 processor and never asks for the interpreter's lock.
 
-Question: a line with a JSON object. Answer: a JSON object, and the end of the connection.
+Question: a line with a JSON object. Answer: a line with a JSON object. Then the next question may come. There is one
+connection at a time, as only the TaskExecutor asks.
 """
 
 from __future__ import annotations
 
 import json
 import socket
+import struct
 import threading
 import traceback
 from collections.abc import Callable
@@ -42,7 +44,8 @@ class QuestionServer(Generic[Question]):
     Args:
         path: The socket.
         answer: Answers a question.
-        rest: Called by the same thread when nobody has asked for `rest_after_s` seconds since the last question.
+        rest: Called by the same thread when the connection ends, also because of nobody asking for `rest_after_s`
+            seconds.
         rest_after_s: How long that is.
     """
 
@@ -64,27 +67,29 @@ class QuestionServer(Generic[Question]):
     def _serve(self) -> None:
         take_short_turns()
         while True:
-            connection = self._next_connection()
+            connection, _ = self._socket.accept()
+            _limit_waiting(connection, self._rest_after_s)
             try:
                 with connection:
-                    connection.sendall(json.dumps(self._answer(json.loads(_line(connection)))).encode())
+                    self._answer_all(connection)
             except OSError:
-                pass  # The TaskExecutor has given up.
+                pass  # The TaskExecutor has given up, or has not asked for long.
             except Exception:
                 traceback.print_exc()  # The next question may be answered.
+            if self._rest is not None:
+                self._rest()
 
-    def _next_connection(self) -> socket.socket:
-        try:
-            connection, _ = self._socket.accept()
-        except TimeoutError:
-            assert self._rest is not None
-            self._rest()
-            self._socket.settimeout(None)
-            connection, _ = self._socket.accept()
-        if self._rest is not None:
-            # Only after a question: without one the thread sleeps for ever and costs nothing.
-            self._socket.settimeout(self._rest_after_s)
-        return connection
+    def _answer_all(self, connection: socket.socket) -> None:
+        while line := _line(connection):
+            connection.sendall(json.dumps(self._answer(json.loads(line))).encode() + b"\n")
+
+
+def _limit_waiting(connection: socket.socket, seconds: float) -> None:
+    """Let the kernel end the waiting for a question: with Python's own timeout each `recv` is two calls."""
+    # After each call the thread waits for the interpreter's lock, which user code may hold for long.
+    connection.setsockopt(
+        socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+    )
 
 
 def _line(connection: socket.socket) -> bytes:
