@@ -49,8 +49,6 @@ NO_KEY = _NoKey()
 def store_of(task: TaskInfo) -> DiskStore | None:
     """Return the disk store for a task's keyed state, or None for state in memory, which BATCH mode always uses.
 
-    Why: `docs/decisions/0013-state-on-disk-in-sqlite.md`, replaced by `docs/decisions/0052-state-on-disk-in-lmdb.md`.
-
     Raises:
         ValueError: the configured state backend does not exist.
     """
