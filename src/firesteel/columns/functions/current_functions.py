@@ -9,7 +9,17 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.evaluation_context import EvaluationContext
-from firesteel.columns.functions.function import Bind, CallSite, Column, Function, Kernel, Operands, Resolved, Types
+from firesteel.columns.functions.function import (
+    Bind,
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    always,
+)
 from firesteel.columns.functions.function_errors import cannot_apply
 from firesteel.columns.functions.signatures import STRING, signature
 from firesteel.columns.functions.time_zones import local_datetime
@@ -79,7 +89,7 @@ def _bind_typeof(call: CallSite) -> Kernel:
 
 
 def _current(name: str, result: t.DataType, compute: Callable[[EvaluationContext], object]) -> Function:
-    return Function(name, signature(name, result), _scalar(compute), momentary=True)
+    return Function(name, signature(name, result), _scalar(compute), momentary=always)
 
 
 FUNCTIONS = [
@@ -92,6 +102,6 @@ FUNCTIONS = [
     _current("CURRENT_TIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
     _current("LOCALTIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
     Function("CURRENT_DATABASE", signature("CURRENT_DATABASE", STRING), _scalar(lambda context: context.database)),
-    Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark, momentary=True),
+    Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark, momentary=always),
     Function("TYPEOF", _resolve_typeof, _bind_typeof),
 ]

@@ -71,6 +71,16 @@ def never_fails(call: CallSite) -> bool:
     return False
 
 
+def never(operands: Operands) -> bool:
+    """Return False: no call of the function has the property."""
+    return False
+
+
+def always(operands: Operands) -> bool:
+    """Return True: all calls of the function have the property."""
+    return True
+
+
 def may_fail(call: CallSite) -> bool:
     """Return True: the function may raise for some values."""
     return True
@@ -86,7 +96,8 @@ class Function:
             Raises `FunctionError` for operands that the function does not accept.
         bind: Creates the kernel of a call. A kernel takes one column per operand and the number of rows.
         deterministic: Whether equal calls return equal results for the same row.
-        momentary: Whether the result depends on when a row is processed, as that of `NOW()` in streaming mode.
+        momentary: Returns whether the result of a call depends on when a row is processed, as that of `NOW()` in
+            streaming mode.
         fails: Returns whether a call may raise. CASE and AND then compute it only for the rows that need it.
     """
 
@@ -94,7 +105,7 @@ class Function:
     resolve: Callable[[Types, Operands], Resolved]
     bind: Bind
     deterministic: bool = True
-    momentary: bool = False
+    momentary: Callable[[Operands], bool] = never
     fails: Callable[[CallSite], bool] = never_fails
 
 

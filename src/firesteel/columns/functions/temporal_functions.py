@@ -357,7 +357,7 @@ def _unix_timestamp(call: CallSite) -> Callable[..., int]:
 
     def seconds(text: str | None = None, pattern: str = DEFAULT_FORMAT) -> int:
         if text is None:
-            return context.now_us() // 1_000_000
+            return context.clock_us() // 1_000_000
         moment = lenient_parser(pattern)(text)
         if moment is None:
             return -(2**63)
@@ -409,6 +409,7 @@ FUNCTIONS = [
         "UNIX_TIMESTAMP",
         signature("UNIX_TIMESTAMP", BIGINT, _TEXT, _TEXT, optional=2),
         per_row(_unix_timestamp),
+        momentary=lambda operands: not operands,
     ),
     Function(
         "CONVERT_TZ",

@@ -59,7 +59,7 @@ def _is_constant(call: Call) -> bool:
     function = find_function(call.function)
     if function is None:
         return call.function in LAZY
-    return function.deterministic and not function.momentary
+    return function.deterministic and not function.momentary(call.operands)
 
 
 def _is_value(rex: Rex) -> bool:

@@ -93,8 +93,14 @@ def calls_deterministic(part: object) -> bool:
 
 def is_repeatable(rex: Rex) -> bool:
     """Return whether an expression may be computed at two places, which then have the same value of a row."""
-    calls = (find_function(part.function) for part in walk(rex) if isinstance(part, Call))
-    return is_deterministic(rex) and not any(function is not None and function.momentary for function in calls)
+    return is_deterministic(rex) and not any(map(_is_momentary, walk(rex)))
+
+
+def _is_momentary(part: object) -> bool:
+    if not isinstance(part, Call):
+        return False
+    function = find_function(part.function)
+    return function is not None and function.momentary(part.operands)
 
 
 def shift(rex: Rex, by: int) -> Rex:
