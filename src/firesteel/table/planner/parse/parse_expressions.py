@@ -12,6 +12,7 @@ from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import SqlParserException, ValidationException
 from firesteel.table.planner.parse.literals import at_unit, interval_literal, interval_of, time_literal
 from firesteel.table.planner.parse.parse_calls import SpecialCalls
+from firesteel.table.planner.parse.precedences import OPERATORS, PREFIXES
 from firesteel.table.syntax.queries import Query
 from firesteel.table.syntax.unresolved import (
     CURRENT,
@@ -31,7 +32,10 @@ from firesteel.table.syntax.unresolved import (
 
 _Placed = tuple[Unresolved, Position]
 """An expression, and the position of the operator before it."""
-_COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
+_COMPARISONS = frozenset({"=", "<>", "!=", "<=", ">=", "<", ">"})
+_QUANTIFIERS = frozenset({"ANY", "SOME", "ALL"})
+_NEGATED = frozenset({"IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR"})
+"""Operators that may have NOT before them."""
 _BARE_CALLS = frozenset(
     ["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "CURRENT_ROW_TIMESTAMP"]
 )
@@ -45,85 +49,89 @@ class ExpressionParser(SpecialCalls):
 
     def expression(self) -> Unresolved:
         """Take an expression."""
-        return self._or()
+        return self._operators(0)
 
-    def _or(self) -> Unresolved:
-        return self._chain("OR", self._and)
+    def sum(self) -> Unresolved:
+        """Take a sum, product or anything that binds closer."""
+        return self._operators(OPERATORS["+"].left)
 
-    def _and(self) -> Unresolved:
-        return self._chain("AND", self._not)
+    def _operators(self, least: int) -> Unresolved:
+        """Take an operand, and the operators behind it whose precedence is at least this one."""
+        left, most = self._operand(), math.inf
+        while True:
+            name = self._operator_ahead()
+            if name not in OPERATORS or not least <= OPERATORS[name].left < most:
+                return left
+            left = self._operation(name, left)
+            if name != "IS":
+                most = OPERATORS[name].right
 
-    def _chain(self, function: str, part: Callable[[], Unresolved]) -> Unresolved:
+    def _operator_ahead(self) -> str:
+        """Return the key in `OPERATORS` of the operator that follows, or other text."""
+        token, offset = self.token, 0
+        if token.upper == "NOT":
+            offset = 1
+            if self.ahead().upper not in _NEGATED:
+                return ""
+        if token.upper == "IS":
+            distinct = self.ahead(2 if self.ahead().upper == "NOT" else 1)
+            return "IS DISTINCT FROM" if distinct.upper == "DISTINCT" else "IS"
+        token = self.ahead(offset)
+        if token.kind == "operator":
+            is_quantified = token.text in _COMPARISONS and self.ahead().upper in _QUANTIFIERS
+            return "QUANTIFIED" if is_quantified else token.text
+        return token.upper
+
+    def _operation(self, name: str, left: Unresolved) -> Unresolved:
+        """Take an operator and its operands on the right."""
         position = self.position()
-        parts = [(part(), position)]
+        if name in ("OR", "AND"):
+            return self._chain(name, left)
+        if name == "IS" or name == "IS DISTINCT FROM":
+            self.expect("IS")
+            return self._is(left, position)
+        if self.accept("NOT"):
+            return Apply("NOT", (self._range(name, left, position),), position=position)
+        if name in _NEGATED:
+            return self._range(name, left, position)
+        operator = self.next().text
+        if name == "QUANTIFIED":
+            return self._quantified(left, operator, position)
+        right = self._right_of(name)
+        if name == "OVERLAPS":
+            return Apply(name, (*_period(left), *_period(right)), position=position)
+        return Apply("<>" if name == "!=" else name, (left, right), position=position)
+
+    def _right_of(self, operator: str) -> Unresolved:
+        """Take the right operand of an operator."""
+        return self._operators(OPERATORS[operator].right)
+
+    def _chain(self, function: str, left: Unresolved) -> Unresolved:
+        parts = [(left, self.position())]
         while self.at(function):
             position = self.position()
             self.next()
-            parts.append((part(), position))
+            parts.append((self._right_of(function), position))
 
         def both(left: _Placed, right: _Placed) -> _Placed:
             return Apply(function, (left[0], right[0]), position=right[1]), right[1]
 
         return fold_in_groups(both, parts)[0]
 
-    def _not(self) -> Unresolved:
-        if self.at("NOT"):
-            position = self.position()
-            self.next()
-            return Apply("NOT", (self._not(),), position=position)
-        return self._predicate()
-
-    def _predicate(self) -> Unresolved:
-        return self._followed(self._rest_of_predicate)
-
-    def _followed(self, rest: Callable[[Unresolved, bool, Position], Unresolved | None]) -> Unresolved:
-        """Take a sum and the predicates behind it, of which `rest` takes one."""
-        left = self.sum()
-        while True:
-            begin, position = self.index, self.position()
-            negated = self.accept("NOT")
-            found = rest(left, negated, position)
-            if found is None:
-                self.index = begin
-                return left
-            left = Apply("NOT", (found,), position=position) if negated else found
-
-    def _rest_of_predicate(self, left: Unresolved, negated: bool, position: Position) -> Unresolved | None:
-        for operator in () if negated else _COMPARISONS:
-            if self.accept(operator):
-                quantified = self._quantified(left, operator, position)
-                name = "<>" if operator == "!=" else operator
-                return quantified or Apply(name, (left, self._compared()), position=position)
-        if (found := self._rest_of_range(left, position)) is not None:
-            return found
-        if not negated and self.accept("IS"):
-            return self._is(left, position)
-        if not negated and self.accept("OVERLAPS"):
-            periods = [*_period(left), *_period(self.sum())]
-            return Apply("OVERLAPS", tuple(periods), position=position)
-        return None
-
-    def _compared(self) -> Unresolved:
-        """Take the right side of a comparison."""
-        # IN, BETWEEN and LIKE bind closer in Calcite (32 to 30): `a = b IN (c)` is `a = (b IN (c))`.
-        return self._followed(lambda left, _, position: self._rest_of_range(left, position))
-
-    def _rest_of_range(self, left: Unresolved, position: Position) -> Unresolved | None:
-        if self.accept("IN"):
+    def _range(self, name: str, left: Unresolved, position: Position) -> Unresolved:
+        self.expect(name)
+        if name == "IN":
             return self._in(left, position)
-        if self.accept("BETWEEN"):
+        if name == "BETWEEN":
             return self._between(left, position)
-        if word := self.accept_any("LIKE", "ILIKE"):
-            return self._like(word, left, position)
-        if self.accept("SIMILAR", "TO"):
+        if name == "SIMILAR":
+            self.expect("TO")
             return self._like("SIMILAR TO", left, position)
-        return None
+        return self._like(name, left, position)
 
-    def _quantified(self, left: Unresolved, operator: str, position: Position) -> Unresolved | None:
+    def _quantified(self, left: Unresolved, operator: str, position: Position) -> Unresolved:
         """`= ANY (query)` is IN, `<> ALL (query)` is NOT IN."""
-        word = self.accept_any("ANY", "SOME", "ALL")
-        if word is None:
-            return None
+        word = self.next().upper
         self.expect("(")
         query = self.query()
         self.expect(")")
@@ -145,21 +153,21 @@ class ExpressionParser(SpecialCalls):
 
     def _between(self, left: Unresolved, position: Position) -> Unresolved:
         symmetric = bool(self.accept("SYMMETRIC")) or (self.accept("ASYMMETRIC") and False)
-        low = self.sum()
+        low = self._right_of("AND")  # up to the AND between the limits
         self.expect("AND")
         name = "BETWEEN SYMMETRIC" if symmetric else "BETWEEN"
-        return Apply(name, (left, low, self.sum()), position=position)
+        return Apply(name, (left, low, self._right_of("BETWEEN")), position=position)
 
     def _like(self, name: str, left: Unresolved, position: Position) -> Unresolved:
-        operands = [left, self.sum()]
+        operands = [left, self._right_of("LIKE")]
         if self.accept("ESCAPE"):
-            operands.append(self.sum())
+            operands.append(self._right_of("LIKE"))
         return Apply(name, tuple(operands), position=position)
 
     def _is(self, left: Unresolved, position: Position) -> Unresolved:
         prefix = "IS NOT " if self.accept("NOT") else "IS "
         if self.accept("DISTINCT", "FROM"):
-            return Apply(f"{prefix}DISTINCT FROM", (left, self.sum()), position=position)
+            return Apply(f"{prefix}DISTINCT FROM", (left, self._right_of("IS DISTINCT FROM")), position=position)
         if self.accept("JSON"):
             kind = self.accept_any("VALUE", "OBJECT", "ARRAY", "SCALAR") or "VALUE"
             return Apply(f"{prefix}JSON {kind}", (left,), position=position)
@@ -168,30 +176,18 @@ class ExpressionParser(SpecialCalls):
             self.fail("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT", "JSON")
         return Apply(f"{prefix}{'NULL' if word == 'UNKNOWN' else word}", (left,), position=position)
 
-    def sum(self) -> Unresolved:
-        """Take a sum, product or anything that binds closer."""
-        left = self._product()
-        while self.at_any("+", "-", "||"):
-            position = self.position()
-            left = Apply(self.next().text, (left, self._product()), position=position)
-        return left
-
-    def _product(self) -> Unresolved:
-        left = self._unary()
-        while self.at_any("*", "/", "%"):
-            position = self.position()
-            left = Apply(self.next().text, (left, self._unary()), position=position)
-        return left
-
-    def _unary(self) -> Unresolved:
+    def _operand(self) -> Unresolved:
+        """Take an operand with the operators before it."""
         position = self.position()
+        if self.accept("NOT"):
+            return Apply("NOT", (self._operators(PREFIXES["NOT"]),), position=position)
         if self.accept("-"):
             if self.token.kind == "number":
                 # The sign is part of the literal, as the smallest BIGINT has no positive counterpart.
                 return self._postfix(self._number_literal(-1))
-            return Apply("NEGATE", (self._unary(),), position=position)
+            return Apply("NEGATE", (self._operators(PREFIXES["-"]),), position=position)
         if self.accept("+"):
-            return self._unary()
+            return self._operators(PREFIXES["+"])
         return self._postfix(self._primary())
 
     def _postfix(self, left: Unresolved) -> Unresolved:
