@@ -18,6 +18,7 @@ import pytest
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
@@ -413,6 +414,29 @@ async def test_failures_are_listed_with_the_users_frame_first(rest: Rest) -> Non
     await rest.cluster.fail_query(failure)
     (entry, *_) = (await rest.get(f"/jobs/{job_id}/exceptions"))["exceptionHistory"]["entries"]
     assert entry["stacktrace"].startswith("operator 'Map' (subtask 2/2) failed: ValueError: bad")
+
+
+@pytest.mark.parametrize("size", [None, 2])
+async def test_each_restart_that_fails_alike_is_listed(make_rest: Callable[..., Any], size: int | None) -> None:
+    options = {"restart-strategy.type": "exponential-delay"}
+    options |= {} if size is None else {"web.exception-history-size": str(size)}
+    rest = await make_rest(**options)
+    job_id = await running(rest)
+    failure = TaskFailure("ValueError: bad", operator_name="Map", subtask_index=1, parallelism=2, vertex_name="a")
+    times = []
+    for _ in range(3):
+        times.insert(0, rest.cluster.clock.now_ms())
+        await rest.cluster.fail_query(failure)
+        for _ in range(20):  # the delay of the restart, and the slots
+            await rest.cluster.advance(1)
+        assert await rest.cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
+    history = (await rest.get(f"/jobs/{job_id}/exceptions"))["exceptionHistory"]
+    assert [entry["timestamp"] for entry in history["entries"]] == times[:size]
+    assert {entry["stacktrace"] for entry in history["entries"]} == {
+        "operator 'Map' (subtask 2/2) failed: ValueError: bad"
+    }
+    limited = (await rest.get(f"/jobs/{job_id}/exceptions?maxExceptions=1"))["exceptionHistory"]
+    assert (len(limited["entries"]), limited["truncated"]) == (1, True)
 
 
 async def test_tokens_determine_roles(make_rest: Callable[..., Any]) -> None:

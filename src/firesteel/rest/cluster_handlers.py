@@ -94,7 +94,9 @@ async def _application_details(call: Call) -> Answer:
 
 
 async def _application_exceptions(call: Call) -> Answer:
-    return job_messages.application_exceptions(await call.cluster.job(call.path["applicationid"]), 20)
+    job = await call.cluster.job(call.path["applicationid"])
+    size = job_messages.exception_history_size(job, call.cluster.configuration)
+    return job_messages.application_exceptions(job, 20, size)
 
 
 async def _options(call: Call) -> Json:

@@ -56,7 +56,9 @@ async def _exceptions(call: Call) -> Answer:
     text = call.query.get("maxExceptions", "20")
     if not text.isdigit():
         raise RestError(400, f"maxExceptions is {text!r}, expected a number")
-    return job_messages.job_exceptions(await call.cluster.job(call.path["jobid"]), int(text))
+    job = await call.cluster.job(call.path["jobid"])
+    size = job_messages.exception_history_size(job, call.cluster.configuration)
+    return job_messages.job_exceptions(job, int(text), size)
 
 
 async def _accumulators(call: Call) -> Answer:

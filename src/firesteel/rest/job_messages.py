@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firesteel.common.options.pipeline_options import DEFAULT_PARALLELISM, MAX_PARALLELISM, OBJECT_REUSE
+from firesteel.common.options.rest_options import WEB_EXCEPTION_HISTORY_SIZE
 from firesteel.common.options.sensitive_values import masked
 from firesteel.rest.rest_errors import RestError
+from firesteel.runtime.executiongraph.execution_event import ExecutionEvent
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobVertexDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -283,12 +285,32 @@ def _task_manager(place: str, subtasks: list[Mapping[str, Any]], now_ms: int) ->
     }
 
 
-def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
-    """Return the body of `/jobs/:jobid/exceptions`: failures, the newest first."""
+def exception_history_size(job: ArchivedExecutionGraph, cluster: Mapping[str, str]) -> int:
+    """Return how many failures of a job are shown, by its options and those of its cluster."""
+    return WEB_EXCEPTION_HISTORY_SIZE.of({**cluster, **job.configuration})
+
+
+def job_exceptions(job: ArchivedExecutionGraph, limit: int, history_size: int) -> Body:
+    """Return the body of `/jobs/:jobid/exceptions`: failures, the newest first.
+
+    Args:
+        job: The job.
+        limit: The most failures to return.
+        history_size: The most failures to remember, as `web.exception-history-size` says.
+    """
+    entries = _failures(job)[-history_size:][::-1] if history_size else []
+    return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}
+
+
+def _failures(job: ArchivedExecutionGraph) -> list[Body]:
+    """Return the failures of a job, the oldest first; what fails again after a restart is a failure of its own."""
     entries: list[Body] = []
-    for event in reversed(job.history):
+    is_new = True
+    for event in job.history:
         failure = event.cause
         if failure is None:
+            # Changes of the status that follow from a failure name it again, until attempts begin anew.
+            is_new = is_new or (isinstance(event, ExecutionEvent) and event.state is ExecutionState.CREATED)
             continue
         subtask = "" if failure.subtask_index is None else f" ({failure.subtask_index + 1}/{failure.parallelism})"
         entry: Body = {
@@ -301,16 +323,16 @@ def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
             "taskManagerId": getattr(event, "task_manager_id", None),
             "concurrentExceptions": [],
         }
-        # One failure may be the cause of several changes of the status.
-        if not entries or entries[-1]["stacktrace"] != entry["stacktrace"]:
+        if is_new or entries[-1]["stacktrace"] != entry["stacktrace"]:
             entries.append(entry)
-    return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}
+        is_new = False
+    return entries
 
 
-def application_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
+def application_exceptions(job: ArchivedExecutionGraph, limit: int, history_size: int) -> Body:
     """Return the body of `/applications/:applicationid/exceptions`: the exceptions of its job."""
     kept = ("exceptionName", "stacktrace", "timestamp")
-    entries = job_exceptions(job, limit)["exceptionHistory"]["entries"]
+    entries = job_exceptions(job, limit, history_size)["exceptionHistory"]["entries"]
     job_id = job.details.job_id
     return {"exceptionHistory": {"entries": [{key: one[key] for key in kept} | {"jobId": job_id} for one in entries]}}
 

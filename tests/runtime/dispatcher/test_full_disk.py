@@ -49,7 +49,7 @@ def a_job() -> JobGraph:
 
 def shown(job: ArchivedExecutionGraph) -> list[str]:
     """Return the response of /jobs/:jobid/exceptions."""
-    return [entry["stacktrace"] for entry in job_exceptions(job, 20)["exceptionHistory"]["entries"]]
+    return [entry["stacktrace"] for entry in job_exceptions(job, 20, 16)["exceptionHistory"]["entries"]]
 
 
 @pytest.mark.parametrize("refusal", [OSError(errno.ENOSPC, "No space left on device"), full_for_state()])

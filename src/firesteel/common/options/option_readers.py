@@ -40,7 +40,8 @@ _PATTERNS: tuple[tuple[set[Reader], str], ...] = (
         "execution.state-recovery.from-local heartbeat.* io.tmp.dirs job.autoscaler.* "
         "jobmanager.adaptive-scheduler.* jobmanager.execution.failover-strategy jobmanager.scheduler "
         "jobmanager.scheduler.* parallelism.default pekko.* python.executable restart-strategy.* slot.* state.* task.* "
-        "taskmanager.memory.managed.* taskmanager.numberOfTaskSlots web.adaptive-scheduler.*",
+        "taskmanager.memory.managed.* taskmanager.numberOfTaskSlots web.adaptive-scheduler.* "
+        "web.exception-history-size",
     ),
     (
         # All of them reach files, and listen or find those who do.

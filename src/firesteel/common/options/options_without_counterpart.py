@@ -161,7 +161,7 @@ _SERVERS = (
     ),
     OptionRule(
         "the dashboard has its own limits",
-        "web.checkpoints.history web.exception-history-size web.log.path "
+        "web.checkpoints.history web.log.path "
         "web.refresh-interval web.rescale.enable web.timeout web.tmpdir web.upload.dir",
     ),
     OptionRule(

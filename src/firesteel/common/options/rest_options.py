@@ -29,6 +29,9 @@ REST_SERVER_MAX_CONCURRENT_UPLOADS = Option(
 )
 WEB_SUBMIT_ENABLE = Option("web.submit.enable", boolean, "true", "Accept jobs at all")
 WEB_CANCEL_ENABLE = Option("web.cancel.enable", boolean, "true", "Allow jobs to be cancelled from the dashboard")
+WEB_EXCEPTION_HISTORY_SIZE = Option(
+    "web.exception-history-size", integer_from(0), "16", "Failures of a job that the REST API shows at most"
+)
 WEB_ALLOWED_ORIGINS = Option(
     "web.access-control-allow-origin",
     strings,
