@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any, TypeVar
 
+from firesteel.common.checks import require, with_class
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.options import kinds
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.option import Option
 from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.time import Duration
+from firesteel.common.values.java_parsing import parse_double
+from firesteel.common.values.java_text import double_text
 
 T = TypeVar("T")
+_INTEGER = re.compile(r"[+-]?\d+")
 _process_defaults: dict[str, str] = {}
 
 
@@ -32,6 +38,7 @@ class Configuration(WithoutJava):
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
+        require(other, (Configuration, NoneType), "Configuration()")
         self._values: dict[str, Any] = dict(other._values) if other is not None else {}
 
     @classmethod
@@ -41,13 +48,16 @@ class Configuration(WithoutJava):
         Args:
             map: Values by option key; a value that is not a string is converted by `str`.
 
+        Raises:
+            TypeError: a key is not a string, or a value is None.
+
         Example:
             >>> Configuration.from_dict({"parallelism.default": "4"}).get_integer("parallelism.default", 1)
             4
         """
         configuration = cls()
         for key, value in map.items():
-            configuration.set_string(key, value)
+            configuration.set_string(key, value if value is None else str(value))
         return configuration
 
     def get(self, option: Option[T]) -> T:
@@ -72,7 +82,11 @@ class Configuration(WithoutJava):
         Args:
             key: The key of the option; deprecated keys are recognised.
             default_value: Returned if neither the key nor a deprecated one is set.
+
+        Raises:
+            TypeError: the key is not a string, or the default is neither a string nor None.
         """
+        require(default_value, (str, NoneType), f"the default of {key}")
         text = self._text(key)
         return default_value if text is None else text
 
@@ -81,10 +95,12 @@ class Configuration(WithoutJava):
 
         Args:
             key: Key of the option, such as `parallelism.default`; any key is accepted.
-            value: Replaces the present value; a value that is not a string is converted by `str`.
+            value: Replaces the present value.
+
+        Raises:
+            TypeError: the key or the value is not a string.
         """
-        self._values[key] = str(value)
-        return self
+        return self._set(key, value, str)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
         """Return the boolean value of an option.
@@ -104,13 +120,13 @@ class Configuration(WithoutJava):
 
         Args:
             key: Key of the option.
-            value: Replaces the present value; a text is parsed, other values are converted by `bool`.
+            value: Replaces the present value; a text is parsed.
 
         Raises:
+            TypeError: the key is not a string, or the value is neither a bool nor a text.
             ValueError: the value is a text other than of a boolean.
         """
-        self._values[key] = _parse_boolean(key, value) if isinstance(value, str) else bool(value)
-        return self
+        return self._set(key, _parse_boolean(key, value) if isinstance(value, str) else value, bool)
 
     def get_integer(self, key: str, default_value: int) -> int:
         """Return the integer value of an option.
@@ -123,40 +139,37 @@ class Configuration(WithoutJava):
             ValueError: the value is not an integer.
         """
         text = self._text(key)
-        if text is None:
-            return default_value
-        try:
-            return int("" if "_" in text else text)  # Python allows underscores between digits
-        except ValueError:
-            raise ValueError(f"{key}: {text!r} is not an integer") from None
+        return default_value if text is None else _parse_integer(key, text)
 
     def set_integer(self, key: str, value: int) -> Configuration:
         """Set the value of an option.
 
         Args:
             key: Key of the option.
-            value: Replaces the present value; converted by `int`, and not limited to 32 bits.
+            value: Replaces the present value; a text is parsed. It may have 64 bits.
+
+        Raises:
+            TypeError: the key is not a string, or the value is neither an int nor a text.
+            ValueError: the value has more than 64 bits, or is a text other than of an integer.
         """
-        self._values[key] = int(value)
-        return self
+        if isinstance(value, bool):
+            raise TypeError(f"{key} takes an int; found {with_class(value)}")
+        return self._set(key, _parse_integer(key, str(value)) if isinstance(value, (int, str)) else value, int)
 
     def get_float(self, key: str, default_value: float) -> float:
         """Return the float value of an option.
 
         Args:
             key: Key of the option.
-            default_value: Returned if the option is not set.
+            default_value: Returned if the option is not set, as a float.
 
         Raises:
-            ValueError: the value is not a number.
+            TypeError: the default is not a number.
+            ValueError: the value is not a number as Java writes them, such as `1e3`, `NaN` and `Infinity`.
         """
+        require(default_value, (float, int), f"the default of {key}")
         text = self._text(key)
-        if text is None:
-            return default_value
-        try:
-            return float(text)
-        except ValueError:
-            raise ValueError(f"{key}: {text!r} is not a number") from None
+        return float(default_value) if text is None else _parse_float(key, text)
 
     def set_float(self, key: str, value: float) -> Configuration:
         """Set the value of an option.
@@ -164,9 +177,14 @@ class Configuration(WithoutJava):
         Args:
             key: Key of the option.
             value: Replaces the present value; converted by `float`.
+
+        Raises:
+            TypeError: the key is not a string, or the value is neither a number nor a text.
+            ValueError: the value is a text other than of a number.
         """
-        self._values[key] = float(value)
-        return self
+        is_number = isinstance(value, (float, int))
+        parsed = float(value) if is_number else _parse_float(key, value) if isinstance(value, str) else value
+        return self._set(key, parsed, float)
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
         """Return the bytes that an option has as hexadecimal text.
@@ -176,10 +194,15 @@ class Configuration(WithoutJava):
             default_value: Returned if the option is not set.
 
         Raises:
+            TypeError: the default is neither a bytearray nor bytes.
             ValueError: the value is not hexadecimal text.
         """
+        require(default_value, (bytearray, bytes), f"the default of {key}")
         text = self._text(key)
-        return default_value if text is None else bytearray.fromhex(text)
+        try:
+            return bytearray(default_value) if text is None else bytearray.fromhex(text)
+        except ValueError as error:
+            raise ValueError(f"{key}: {text!r} is not hexadecimal text: {error}") from None
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
         """Set the value of an option, whose text is hexadecimal.
@@ -187,9 +210,11 @@ class Configuration(WithoutJava):
         Args:
             key: Key of the option.
             value: Replaces the present value; the bytes are copied.
+
+        Raises:
+            TypeError: the key is not a string, or the value is neither a bytearray nor bytes.
         """
-        self._values[key] = bytes(value)
-        return self
+        return self._set(key, bytes(value) if isinstance(value, bytearray) else value, bytes)
 
     def get_duration(self, key: str, default_value: Duration) -> Duration:
         """Return the duration of `key`, or the default if it is not set.
@@ -230,6 +255,8 @@ class Configuration(WithoutJava):
             other: Its values replace those of the same keys here.
             prefix: Put in front of the keys of `other`; None adds nothing.
         """
+        require(other, Configuration, "add_all()")
+        require(prefix, (str, NoneType), "the prefix of add_all()")
         self._values.update({(prefix or "") + key: value for key, value in other._values.items()})
         return self
 
@@ -285,7 +312,14 @@ class Configuration(WithoutJava):
         """Return all keys and values, with secrets masked."""
         return f"{{{', '.join(f'{key}={masked_value(key, value)}' for key, value in self.to_dict().items())}}}"
 
+    def _set(self, key: str, value: object, kind: type) -> Configuration:
+        require(key, str, "the key of an option")
+        require(value, kind, key)
+        self._values[key] = value
+        return self
+
     def _text(self, key: str) -> str | None:
+        require(key, str, "the key of an option")
         return _as_text(self._values[key]) if key in self._values else None
 
 
@@ -299,8 +333,27 @@ class _Texts:
         return _as_text(self._values[key]) if key in self._values else None
 
 
+def _parse_integer(key: str, text: str) -> int:
+    # Python's int() also takes blanks and underscores.
+    if not _INTEGER.fullmatch(text):
+        raise ValueError(f"{key}: {text!r} is not an integer")
+    value = int(text)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"{key}: {text} has more than 64 bits")
+    return value
+
+
+def _parse_float(key: str, text: str) -> float:
+    try:
+        return parse_double(text)
+    except ValueError:
+        raise ValueError(f"{key}: {text!r} is not a number") from None
+
+
 def _parse_boolean(key: str, text: str) -> bool:
     try:
+        if text != text.strip():
+            raise ValueError(f"{text!r} is not a boolean; allowed: true, false")
         return kinds.boolean.parse(text)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
@@ -309,6 +362,8 @@ def _parse_boolean(key: str, text: str) -> bool:
 def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

@@ -72,7 +72,8 @@ _LEAST_NORMAL_FLOAT = 2.0**-126
 """Numbers nearer to zero have so few bits that one digit may do; Java shows two, the nearest: `4.9E-324`."""
 
 
-def _double_text(value: Any) -> str:
+def double_text(value: Any) -> str:
+    """Return the text of a DOUBLE, as `Double.toString` does."""
     number = float(value)
     text = repr(number)
     if 0 < abs(number) < _LEAST_NORMAL_DOUBLE and len(Decimal(text).as_tuple().digits) == 1:
@@ -150,7 +151,7 @@ def _instant_text(value: Instant) -> str:
 
 _SCALARS: dict[BasicType, Formatter] = {
     BasicType.BOOLEAN: boolean_text,
-    BasicType.DOUBLE: _double_text,
+    BasicType.DOUBLE: double_text,
     BasicType.FLOAT: _float_text,
     BasicType.INSTANT: _instant_text,
 }
