@@ -80,6 +80,39 @@ def test_a_pyflink_program_runs_unchanged_and_prints_as_flink_does(program):
     assert "Job 'words' is FINISHED" in done.stderr
 
 
+FIRST_LINES = {
+    "an error of its own": "job.py failed:",
+    "a table that does not exist": "SQL validation failed",
+    "an unknown option": "execution.runtime-mode",
+}
+MISTAKES = {
+    "an error of its own": "int('x')",
+    "a table that does not exist": """
+        from firesteel.table import EnvironmentSettings, TableEnvironment
+
+        TableEnvironment.create(EnvironmentSettings.in_batch_mode()).execute_sql("SELECT * FROM missing")
+    """,
+    "an unknown option": """
+        from firesteel.datastream import StreamExecutionEnvironment
+        from firesteel.common import Configuration
+
+        options = Configuration.from_dict({"execution.runtime-mode": "NEVER"})
+        env = StreamExecutionEnvironment.get_execution_environment(options)
+        env.from_collection([1]).print()
+        env.execute()
+    """,
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_nothing_precedes_the_message_about_a_mistake(program, mistake):
+    done = run(program(MISTAKES[mistake]))
+    assert done.returncode == 1
+    assert "Using Java" not in done.stderr
+    assert FIRST_LINES[mistake] in done.stderr.splitlines()[0]
+
+
 @pytest.mark.spark
 def test_the_users_line_leads_the_error(program):
     path = program(FAILING)

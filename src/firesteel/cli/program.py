@@ -31,9 +31,7 @@ def run_program(
     collect_garbage_rarely()  # Imports make many objects, and no garbage.
     # Other imports follow the start of the JVM, which takes longer than they do.
     if EXECUTION_TARGET.of(options) != "remote":
-        java = start_early(options)
-        if output == "text":
-            print(f"Using {java}.", file=sys.stderr)
+        start_early(options, _show_java if output == "text" else None)
     _show_progress(output)
     from firesteel.common.configuration import set_default_options
     from firesteel.compat import run_as_main
@@ -45,6 +43,10 @@ def run_program(
     gc.freeze()
     run_as_main(program, arguments, pyflink)
     _hint_of_no_job()
+
+
+def _show_java(java: object) -> None:
+    print(f"Using {java}.", file=sys.stderr)
 
 
 def _hint_of_no_job() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from firesteel.common.files.temporary_directories import temporary_directory
@@ -18,6 +18,7 @@ _lock = threading.Lock()
 _gateways: list[SparkGateway] = []
 _used: set[SparkGateway] = set()
 """Those that a job or table has asked for, rather than `start_early` alone."""
+_on_first_use: list[Callable[[Java], None]] = []
 
 
 def shared_gateway(configuration: Mapping[str, str], is_strict: bool = True) -> SparkGateway:
@@ -40,6 +41,8 @@ def shared_gateway(configuration: Mapping[str, str], is_strict: bool = True) -> 
         elif difference and is_strict:
             raise InvalidOptionError(difference)
         gateway = _started(configuration)
+        if not _used and _on_first_use:
+            _on_first_use.pop()(gateway.java)
         _used.add(gateway)
         return gateway
 
@@ -65,8 +68,13 @@ def _started(configuration: Mapping[str, str]) -> SparkGateway:
     return _gateways[0]
 
 
-def start_early(configuration: Mapping[str, str]) -> Java:
-    """Start what the first job of a program will need while the program is being read, and return the Java of Spark.
+def start_early(configuration: Mapping[str, str], on_first_use: Callable[[Java], None] | None = None) -> None:
+    """Start what the first job of a program will need while the program is being read.
+
+    Args:
+        configuration: The options.
+        on_first_use: Called with the Java of Spark once a job or table needs it, which none does if the program has a
+            mistake.
 
     Raises:
         InvalidOptionError: an option is invalid.
@@ -76,7 +84,8 @@ def start_early(configuration: Mapping[str, str]) -> Java:
         gateway = _started(configuration)
     if not has_executors(configuration):  # Elsewhere an application takes executors, which only a job needs.
         gateway.begin()
-    return gateway.java
+    if on_first_use is not None:
+        _on_first_use.append(on_first_use)
 
 
 @cache
