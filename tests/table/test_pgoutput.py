@@ -109,7 +109,11 @@ def test_the_log_leaves_out_what_later_chunks_contain() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "keys"),
-    [("int8", ["-5", "9", "10"]), ("numeric", ["-1.5", "9", "1e3", "Infinity"]), ("text", ["B", "a", "é", "😀"])],
+    [
+        ("int8", ["-5", "9", "10"]),
+        ("numeric", ["-Infinity", "-1.5", "9", "1e3", "Infinity", "NaN"]),
+        ("text", ["B", "a", "é", "😀"]),
+    ],
 )
 def test_keys_have_the_order_of_the_server(kind: str, keys: list[str]) -> None:
     for start, end in pairwise(keys):
@@ -137,6 +141,18 @@ def test_arrays(written: str, items: list[object]) -> None:
 def test_values_without_counterpart_name_the_column(value: str, kind: t.DataType) -> None:
     with pytest.raises(PostgresCdcError, match="column 'v' of type "):
         column_of(pa.array([value]), kind, "v")
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_without_counterpart_in_decimal(value: str) -> None:
+    for kind, text in ((t.DecimalType(5, 2), value), (t.ArrayType(t.DecimalType(5, 2)), f"{{1,{value}}}")):
+        with pytest.raises(
+            PostgresCdcError, match=f"'v' of type .*: {value} has no counterpart in DECIMAL; read .* as"
+        ):
+            column_of(pa.array(["1", text] if kind == t.DecimalType(5, 2) else ["{1}", text]), kind, "v")
+    assert column_of(pa.array([value]), t.VarCharType(9), "v").to_pylist() == [value]
+    (number,) = column_of(pa.array([value]), t.DoubleType(), "v").to_pylist()
+    assert repr(number) == repr(float(value))
 
 
 def test_types_of_columns() -> None:

@@ -377,6 +377,7 @@ def test_refused_options(tmp_path: Path, given: dict[str, str], reason: str) -> 
         ('text COLLATE "und-x-icu" PRIMARY KEY', "chr(60 + n * 7) || n", 1),
         ("uuid PRIMARY KEY", "md5(n::text)::uuid", 5),
         ("numeric PRIMARY KEY", "(n - 100) / 8.0", 5),
+        ("numeric NOT NULL", "(ARRAY['-Infinity', n / 8.0, 'Infinity', 'NaN']::numeric[])[1 + n / 51]", 4),
         ("date PRIMARY KEY", "date '2024-01-01' + n", 1),
         ("bigint NOT NULL", "n / 3", 5),
     ],

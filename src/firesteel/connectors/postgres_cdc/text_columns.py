@@ -21,10 +21,15 @@ SESSION = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres", "
            "bytea_output": "hex"}  # fmt: skip
 """Settings of a session by which it writes values in the form that is read here."""
 
+
+def _order_of_numeric(text: str) -> tuple[bool, Decimal]:
+    # PostgreSQL sorts NaN after all numbers, also after infinity; Python can't compare it.
+    return (True, Decimal()) if text == "NaN" else (False, Decimal(text))
+
+
 KEY_READERS: Mapping[str, KeyReader] = {
     **dict.fromkeys(("int2", "int4", "int8"), int),
-    # PostgreSQL sorts NaN after all numbers; Python can't compare it.
-    "numeric": lambda text: Decimal("Infinity") if text == "NaN" else Decimal(text),
+    "numeric": _order_of_numeric,
     **dict.fromkeys(("uuid", "text", "varchar"), str.encode),
 }
 """Types by whose values a table is divided into chunks: how their order is found out here."""
@@ -117,11 +122,19 @@ _BY_ARROW: Mapping[type[t.DataType], Callable[[pa.Array, t.DataType], pa.Array]]
     t.BooleanType: _booleans,
 }
 
+
+def _decimal(text: str) -> Decimal:
+    value = Decimal(text)
+    if not value.is_finite():
+        raise ValueError(f"{text} has no counterpart in DECIMAL; read the column as STRING, which takes all values")
+    return value
+
+
 _READERS: Mapping[type[t.DataType], Callable[[str], object]] = {
     t.BooleanType: lambda text: text == "t",
     **dict.fromkeys((t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType), int),
     **dict.fromkeys((t.FloatType, t.DoubleType), float),
-    t.DecimalType: Decimal,
+    t.DecimalType: _decimal,
     **dict.fromkeys((t.CharType, t.VarCharType), str),
     **dict.fromkeys((t.BinaryType, t.VarBinaryType), lambda text: bytes.fromhex(text[2:])),
     t.DateType: datetime.date.fromisoformat,
