@@ -135,6 +135,27 @@ async def test_a_job_that_restarts_says_so_under_its_title(rest: Rest, browser: 
     assert text.endswith(": operator 'Map' failed: ValueError: bad")
 
 
+async def test_the_timeline_of_a_job_that_restarted_begins_with_its_present_attempts(
+    rest: Rest, browser: Browser
+) -> None:
+    job = job_graph(("source", 1, []), ("count", 1, [("source", "ALL_TO_ALL", "PIPELINED_BOUNDED")]), name="job")
+    job.configuration["restart-strategy.type"] = "exponential-delay"
+    await rest.cluster.submit(job)
+    for _ in range(30):
+        await rest.cluster.advance(1)
+    await rest.cluster.fail_query(TaskFailure("ValueError: bad", operator_name="Map"))
+    for _ in range(30):
+        await rest.cluster.advance(1)
+    await browser.open(f"{rest.server.address}/#/jobs/{job.job_id}")
+    await browser.wait_for("document.querySelector('.timeline') !== null")
+    bars = "[...document.querySelectorAll('.timeline span')]"
+    assert await browser.run(f"{bars}.map(bar => bar.className)") == ["RUNNING", "RUNNING"]
+    shown = await browser.run("[...document.querySelectorAll('.timeline')].map(one => one.ariaLabel)")
+    assert [text.split(",")[0] for text in shown] == ["source: RUNNING", "count: RUNNING"]
+    vertices = (await rest.get(f"/jobs/{job.job_id}"))["vertices"]
+    assert min(vertex["start-time"] for vertex in vertices) > rest.cluster.clock.now_ms() - 31_000
+
+
 async def test_a_job_is_rescaled_by_the_buttons_of_a_vertex(rest: Rest, browser: Browser) -> None:
     job_id = await a_running_job(rest)
     await browser.open(f"{rest.server.address}/#/jobs/{job_id}")

@@ -94,17 +94,18 @@ function graph(job) {
   }
   return make("div", {class: "graph", tabindex: 0}, svg);
 }
+// The present attempts of each vertex, as Flink's dashboard shows them: the status of a job has only the last time that it was entered.
 function timeline(job) {
-  const entered = Object.entries(job.timestamps).filter(([, time]) => time > 0).sort((a, b) => a[1] - b[1]);
-  if (!entered.length) return make("p", {}, "Nothing happened yet.");
-  const end = job["end-time"] > 0 ? job["end-time"] : job.now, start = entered[0][1], whole = Math.max(1, end - start);
-  const bar = make("div", {class: "timeline", role: "img", "aria-label": entered.map(([name, time]) => `${name} since ${at(time)}`).join(", ")});
-  entered.forEach(([name, time], i) => {
-    const until = i + 1 < entered.length ? entered[i + 1][1] : end;
-    bar.append(make("span", {class: name, title: `${name}: ${duration(until - time)}`,
-      place: {left: `${100 * (time - start) / whole}%`, width: `${100 * Math.max(until - time, 0) / whole}%`}}));
+  const until = vertex => vertex["end-time"] > -1 ? vertex["end-time"] : vertex["start-time"] + vertex.duration;
+  const started = job.vertices.filter(vertex => vertex["start-time"] > -1).sort((a, b) => a["start-time"] - b["start-time"]);
+  if (!started.length) return make("p", {}, "No vertex has started yet.");
+  const start = started[0]["start-time"], end = Math.max(...started.map(until)), whole = Math.max(1, end - start);
+  const bars = started.map(vertex => {
+    const from = vertex["start-time"], text = `${vertex.name}: ${vertex.status}, ${duration(until(vertex) - from)} since ${at(from)}`;
+    return [make("p", {}, text), make("div", {class: "timeline", role: "img", "aria-label": text}, make("span", {class: vertex.status, title: text,
+      place: {left: `${100 * (from - start) / whole}%`, width: `${100 * Math.max(until(vertex) - from, whole / 500) / whole}%`}}))];
   });
-  return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
+  return bars.flat();
 }
 // A chart of one figure over time: points are [ms, value]; gaps stand where a value is null. One that was never above 0 has none.
 function chart(title, points, shown) {
