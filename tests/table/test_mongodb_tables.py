@@ -94,6 +94,30 @@ def test_rows_without_a_key_are_added_and_read(uri: str, database: Any) -> None:
     assert moment == 1500
 
 
+@pytest.mark.parametrize("is_ordered", ["true", "false"])
+def test_a_request_whose_answer_is_lost_is_repeated(
+    uri: str, database: Any, monkeypatch: pytest.MonkeyPatch, is_ordered: str
+) -> None:
+    from pymongo.collection import Collection
+    from pymongo.errors import AutoReconnect
+
+    lost, real = [], Collection.bulk_write
+
+    def answering_once_less(collection: Any, requests: Any, *arguments: Any) -> Any:
+        answer = real(collection, requests, *arguments)
+        if not lost:
+            lost.append(requests)
+            raise AutoReconnect("connection closed")
+        return answer
+
+    monkeypatch.setattr(Collection, "bulk_write", answering_once_less)
+    options = {"sink.max-retries": "1", "sink.retry.interval": "1 ms", "sink.ordered-writes": is_ordered}
+    written(table(uri, "k STRING, v INT", **options), "SELECT * FROM (VALUES ('a', 1), ('a', 1), ('b', 2)) AS x (k, v)")
+    assert len(lost) == 1
+    found = sorted((row["k"], row["v"]) for row in database["items"].find())
+    assert found == [("a", 1), ("a", 1), ("b", 2)]
+
+
 def test_documents_are_looked_up(uri: str, database: Any) -> None:
     database["items"].insert_many([{"_id": n, "k": key, "v": n} for n, key in enumerate("aab")])
     view = "CREATE VIEW o AS SELECT *, PROCTIME() AS p FROM (VALUES ('a', 1), ('c', 3)) AS x (k, n)"

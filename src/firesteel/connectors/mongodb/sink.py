@@ -17,9 +17,9 @@ from firesteel.connectors.table_connector import Column
 from firesteel.functions.connector_base import Sink, SinkWriter, WriterInitContext
 
 if TYPE_CHECKING:
-    from pymongo import DeleteOne, InsertOne, UpdateOne
+    from pymongo import DeleteOne, InsertOne, ReplaceOne, UpdateOne
 
-    Request = InsertOne[dict[str, Cell]] | UpdateOne | DeleteOne
+    Request = InsertOne[dict[str, Cell]] | ReplaceOne[dict[str, Cell]] | UpdateOne | DeleteOne
 
 _REMOVING = (Kind.DELETE, Kind.UPDATE_BEFORE)
 _ID = "_id"
@@ -71,6 +71,8 @@ class MongoWriter(SinkWriter[ColumnBatch]):
         self._settings = settings
         self._client = settings.collection.connect()
         self._requests: list[Request] = []
+        self._inserted: list[dict[str, Cell]] = []
+        """The documents of the requests, if rows have no key; an id of their own they don't have then."""
         self._request_of = request_maker(settings)
 
     def write(self, element: ColumnBatch, timestamp: int | None) -> None:
@@ -83,7 +85,10 @@ class MongoWriter(SinkWriter[ColumnBatch]):
         names = [column.name for column in self._settings.columns]
         columns = [list(map(write, pylist(a))) for write, a in zip(writers, element.columns, strict=True)]
         for kind, row in zip(element.kinds_or_inserts().tolist(), zip(*columns, strict=True), strict=True):
-            self._requests.append(self._request_of(kind in _REMOVING, dict(zip(names, row, strict=True))))
+            document = dict(zip(names, row, strict=True))
+            if not self._settings.key:
+                self._inserted.append(document)
+            self._requests.append(self._request_of(kind in _REMOVING, document))
             if len(self._requests) == self._settings.max_rows:
                 self._send()
 
@@ -95,8 +100,8 @@ class MongoWriter(SinkWriter[ColumnBatch]):
     def _send(self) -> None:
         from pymongo.errors import BulkWriteError, PyMongoError
 
-        settings, requests = self._settings, self._requests
-        self._requests = []
+        settings, requests, inserted = self._settings, self._requests, self._inserted
+        self._requests, self._inserted = [], []
         collection = settings.collection.of(self._client)
         skips = settings.skips_validation or None
         for retry in range(settings.max_retries + 1):
@@ -108,6 +113,20 @@ class MongoWriter(SinkWriter[ColumnBatch]):
                 if retry == settings.max_retries or isinstance(error, BulkWriteError):
                     raise MongoError(f"MongoDB: could not write {settings.collection}: {_about(error)}") from error
                 time.sleep(settings.retry_s)
+                requests = self._repeatable(requests, inserted)
+
+    def _repeatable(self, requests: list[Request], inserted: list[dict[str, Cell]]) -> list[Request]:
+        """Return requests that may be repeated though the server may have executed them: only the answer may be lost.
+
+        The client gives documents ids before it sends them, so one that has such an id already is the same document.
+        """
+        from pymongo import ReplaceOne
+
+        if not all(_ID in document for document in inserted):
+            return requests  # nothing was sent
+        names = (_ID, *self._settings.shard_keys)
+        replaced = [ReplaceOne({name: one[name] for name in names}, one, upsert=True) for one in inserted]
+        return [*replaced] or requests
 
     def close(self) -> None:
         """Close the connections; unsent rows are written again after a restart."""
