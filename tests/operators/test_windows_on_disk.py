@@ -78,9 +78,11 @@ class _Windows(RuleBasedStateMachine):
         self.now = min(self.now, time)
 
     def fired(self, table: WindowTable) -> list[Any]:
-        return [
-            (window, {key: shown(value) for key, value in by_key.items()}) for window, by_key in table.take(self.now)
+        """Return what fires; a window on disk whose last key a version has removed stays open, with nothing in it."""
+        fired = [
+            (window, {key: shown(value) for key, value in ended.items()}) for window, ended in table.take(self.now)
         ]
+        return [(window, found) for window, found in fired if found]
 
     @rule()
     def write_changes(self) -> None:
