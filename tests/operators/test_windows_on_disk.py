@@ -111,11 +111,11 @@ class _Windows(RuleBasedStateMachine):
     def restore(self, removed: bool) -> None:
         self.write_changes()
         before, self.tables = self.tables[0], self.new_tables()
-        entries = list(before.items())
+        entries = [(entry, shown(value)) for entry, value in before.items()]
         for table, saved in zip(self.tables, self.saved, strict=True):
             for entry, value in entries:
                 # As the versions of two batches have it.
-                parts = [value[:2], ListPart(2, value[2:])] if self.grows and len(value) > 2 else [value]
+                parts = [value[:2], ListPart(2, value[2:])] if self.grows and len(value) > 2 else [shown(value)]
                 for part in parts:
                     table.load(entry, part)
             if removed and entries:
