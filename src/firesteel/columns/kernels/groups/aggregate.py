@@ -80,7 +80,11 @@ class GroupAggregateFactory:
 
 
 class GroupAggregate(Grouping):
-    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be."""
+    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be.
+
+    With a time to live, a row is emitted anew also if it is the same, as by Flink: the state of operators that follow
+    must not expire before that of its group.
+    """
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
@@ -131,6 +135,7 @@ class GroupAggregate(Grouping):
             plan.retracts,
             plan.mini_batch_rows > 0,
             plan.emits_before,
+            self._ttl_ms > 0,
         )
 
     def _empty(self) -> list[Cell]:
@@ -254,7 +259,7 @@ class GroupAggregate(Grouping):
                 self._output.add(INSERT, after)
         elif after is None:
             self._output.add(DELETE, before)
-        elif before != after:
+        elif before != after or self._ttl_ms:
             if self._plan.emits_before:
                 self._output.add(UPDATE_BEFORE, before)
             self._output.add(UPDATE_AFTER, after)
