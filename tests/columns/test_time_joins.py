@@ -41,7 +41,7 @@ class Run:
             self.backend.load(delta, None)
         self.found: Counter[tuple[Any, ...]] = Counter()
         self.factory = factory
-        self.kernel = factory.make()
+        self.kernel, self.now = factory.make(), 0
         self.kernel.open(
             KernelContext(
                 True,
@@ -49,7 +49,7 @@ class Run:
                 self.backend.table,
                 self.take,
                 None,
-                lambda: 0,
+                lambda: self.now,
                 new_spill=(lambda: FixedSpill(100)) if is_on_disk else None,
             )
         )
@@ -101,6 +101,40 @@ def test_interval_joins(seed: int, kind: str, least: int, on_disk: range, monkey
         wanted.update((a[1], None) for a in sides[0] if a not in [pair[0] for pair in pairs])
     if kind in ("RIGHT", "FULL"):
         wanted.update((None, b[1]) for b in sides[1] if b not in [pair[1] for pair in pairs])
+    assert run.found == wanted
+
+
+@pytest.mark.parametrize("kind", ["INNER", "LEFT", "RIGHT", "FULL"])
+@pytest.mark.parametrize("bounds", [(-30, 10), (5, 20), (-20, -5)])
+@pytest.mark.parametrize("seed", seeds(2, 8))
+def test_interval_joins_in_processing_time(seed: int, bounds: tuple[int, int], kind: str) -> None:
+    low, high = bounds
+    chance = random.Random(seed)
+    run = Run(IntervalJoinFactory(replace(INNER, kind=kind), 2, 2, low, high, False))
+    sides: tuple[list[Any], list[Any]] = ([], [])
+    for number in range(80):
+        side, now = chance.randrange(2), run.now + chance.choice([0, 3, 15])
+        due = run.kernel.next_processing_time()
+        assert due is None or due > run.now
+        while (due := run.kernel.next_processing_time()) is not None and due <= now:
+            run.now = due
+            run.kernel.advance_processing_time(due)
+        run.now = now
+        sides[side].append((chance.randrange(3), number, now))
+        run.give(side, sides[side][-1])
+        if chance.random() < 0.1:
+            run = run.resumed(False)
+            run.now = now
+    while (due := run.kernel.next_processing_time()) is not None:
+        run.now = due
+        run.kernel.advance_processing_time(due)
+    assert not any(side._store.left for side in run.kernel._sides)
+    pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] == b[0] and low <= a[2] - b[2] <= high]
+    wanted = Counter((a[1], b[1]) for a, b in pairs)
+    for outer, rows, place in (("LEFT", sides[0], 0), ("RIGHT", sides[1], 1)):
+        if kind in (outer, "FULL"):
+            alone = [row[1] for row in rows if row not in [pair[place] for pair in pairs]]
+            wanted.update((number, None) if place == 0 else (None, number) for number in alone)
     assert run.found == wanted
 
 

@@ -99,6 +99,10 @@ class TimedSide:
             marks[new] = True
             self._changed.append(new)
 
+    def first_ms(self) -> int | None:
+        """Return the earliest time of the rows, or None."""
+        return self._queue.next()
+
     def expire(self, past: int) -> ColumnBatch | None:
         """Remove the rows up to a time, and return those of them that have not matched, in the order of their times."""
         self._past = past
