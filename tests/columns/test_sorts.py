@@ -126,6 +126,21 @@ def test_rows_wait_for_the_watermark_and_are_restored():
     assert [row for _, row in run.give(timed((0, 9)))] == [(8, at(6)), (3, at(9))]
 
 
+def test_rows_that_were_emitted_stay_away_if_the_watermark_of_another_job_is_behind_them():
+    run = KernelRun(TIMED.make)
+    run.give(timed((1, 50), (2, 60), (3, 200)))
+    run.restore()
+    run.kernel.watermark(100)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(1, at(50)), (2, at(60))]
+    for mark in (100, 55):
+        run.restore()
+        run.kernel.watermark(mark)
+    run.give(timed((4, 58)))
+    run.restore()
+    run.kernel.watermark(300)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(4, at(58)), (3, at(200))]
+
+
 def test_rows_that_earlier_releases_kept_one_by_one_are_taken_over():
     run = KernelRun(TIMED.make)
     table = run.backend.table("rows")

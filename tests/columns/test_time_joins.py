@@ -138,6 +138,25 @@ def test_interval_joins_in_processing_time(seed: int, bounds: tuple[int, int], k
     assert run.found == wanted
 
 
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_rows_of_interval_joins_come_and_go_with_the_watermark_of_another_job(is_on_disk: bool) -> None:
+    factory = IntervalJoinFactory(replace(INNER, kind="LEFT"), 2, 2, 0, 10, True)
+    run = Run(factory)
+    run.give(0, (1, 7, 100), (1, 8, 300))
+    run.kernel.flush()
+    run.kernel.watermark(150)
+    assert run.found == Counter([(7, None)])
+    run.kernel.flush()
+    for has_watermark in (False, True):
+        other = Run(factory, list(run.backend.full()), is_on_disk)
+        other.give(0, (1, 9, 60))
+        if has_watermark:
+            other.kernel.watermark(50)
+        other = other.resumed(is_on_disk)
+        other.kernel.watermark(MAX)
+        assert other.found == Counter([(9, None), (8, None)])
+
+
 def few(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let go of rows, and write logs anew, when so many are gone; look at few pairs at once."""
     monkeypatch.setattr(room, "_LEAST_BYTES", 1)

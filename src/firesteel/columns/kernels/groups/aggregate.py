@@ -99,12 +99,14 @@ class GroupAggregate(Grouping):
         calls = self._calls = group_calls(self._distinct.calls, plan.input_types, plan.retracts)
         types = self._types[: len(plan.keys)]
         if calls is None or self._distinct.has_nested or not all(map(can_factorize, types)):
+            # The row path keeps the values of DISTINCT calls in their states, which do not load as arrays.
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context, self._ttl_ms)
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
+        # They have no ufuncs, by which groups are gathered.
         elif any(isinstance(call, VectorStates) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
@@ -165,6 +167,7 @@ class GroupAggregate(Grouping):
     def _process_vectors(self, batch: ColumnBatch) -> bool:
         if self._gathered is None and self._vectors is None:
             return False
+        # Distinct values have no times of their own: they expire with their group.
         begins = self._vectors.begins(batch) if self._vectors and self._distinct and self._ttl_ms else None
         columns = self._distinct.add_columns(batch, begins)
         if self._gathered is not None:

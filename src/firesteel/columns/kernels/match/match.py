@@ -122,6 +122,7 @@ class Match(TimedKernel):
             self._rows.append(key, entries)
             self._search(key, timestamp)
         for key in self._ends.take(timestamp):
+            # Those with new rows have just been searched.
             if key not in found:
                 self._search(key, timestamp)
         self._output.flush()

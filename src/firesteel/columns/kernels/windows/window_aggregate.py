@@ -242,4 +242,5 @@ class WindowAggregate(TimedKernel):
         if state is None:
             return []
         self._table.remove(entry)
+        # A window whose rows were all retracted has no result (Flink: `RecordCounter`).
         return [(state[0], state[1], entry[-2], end)] if state[2] > 0 else []
