@@ -281,6 +281,7 @@ class GroupAggregate(Grouping):
                 return
         data = self._table.data
         if not self._plan.keys and not data and self.context.subtask_index == 0:
+            # As `keys_of` has it for rows without keys.
             data[0,] = [0, self._aggregates.new() if self._calls is None else self._empty(), ()]
         states = iter(data.values())
         while part := list(islice(states, _GIVEN_AT_ONCE)):

@@ -136,6 +136,7 @@ class IntervalJoin(TimedKernel):
             parts.append(self._matcher.paired(index, rows.take(places), others.take(fits)))
             orders.append(places)
             matched[places] = True
+            # A new mark is written with the next version, so only sides whose unmatched rows show have them.
             if self._outer[1 - index]:
                 other.mark(numbers)
         if self._outer[index]:

@@ -185,6 +185,7 @@ class Match(TimedKernel):
             self._await_end(key, rows[start][0])
         removed = self._remove_before(start, key, rows)
         if search is not None and not self._looks_ahead:
+            # Kept although rows are removed: it would else take all rows of a long match again with each new one.
             search.remove_rows(removed)
             self._searches[key] = search
 

@@ -97,6 +97,7 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         is_first = first_of_segments(numbers)
         if self._plan.time is None:
             return np.ones(len(numbers), bool) if self._plan.keeps_last else is_first
+        # Flink's `shouldKeepCurrentRow`: of rows of one time the last one is the last, the first one the first.
         if not self._plan.keeps_last:
             times = -times
         latest = np.roll(running_max(times, is_first), 1)

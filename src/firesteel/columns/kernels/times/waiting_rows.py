@@ -92,6 +92,7 @@ class WaitingRows:
     def flush(self) -> None:
         """Write what has changed since the last version."""
         if self._watermark is not None:
+            # Before the rows of this version are added: they have its number, and count even if they are that early.
             for group in self._log.groups():
                 self._passed.put((group,), (self._watermark, self._version))
             self._watermark = None

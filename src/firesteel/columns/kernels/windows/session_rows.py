@@ -121,6 +121,7 @@ class SessionRows:
         before = np.flatnonzero(run.starts <= self._passed[run.numbers])
         # `at`, as one key may occur several times.
         np.minimum.at(self._least, run.numbers[before], run.starts[before])
+        # By the run alone: an end that another run prolongs is found to be stale when it is due.
         self._enqueue(run)
         self._runs.append(run)
         while len(self._runs) > 1 and self._room.should_merge(self._runs[-2].rows, self._runs[-1].rows):
