@@ -110,7 +110,11 @@ def at(ms):
 def timed(*rows):
     values, times = zip(*rows, strict=True)
     return ColumnBatch(
-        (pa.array(values, pa.int32()), pa.array([ms * 1000 for ms in times], pa.timestamp("us"))), len(rows)
+        (
+            pa.array(values, pa.int32()),
+            pa.array([None if ms is None else ms * 1000 for ms in times], pa.timestamp("us")),
+        ),
+        len(rows),
     )
 
 
@@ -124,6 +128,14 @@ def test_rows_wait_for_the_watermark_and_are_restored():
     run.restore()
     run.kernel.watermark(9)
     assert [row for _, row in run.give(timed((0, 9)))] == [(8, at(6)), (3, at(9))]
+
+
+def test_rows_without_a_time_are_late():
+    run = KernelRun(TIMED.make)
+    run.give(timed((1, None), (2, 3)))
+    assert run.kernel._late.count == 1
+    run.kernel.watermark(10)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(2, at(3))]
 
 
 def test_rows_that_were_emitted_stay_away_if_the_watermark_of_another_job_is_behind_them():

@@ -70,7 +70,9 @@ class Run:
         return following
 
 
-def at(time: int) -> datetime.datetime:
+def at(time: int | None) -> datetime.datetime | None:
+    if time is None:
+        return None
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
 
 
@@ -190,6 +192,15 @@ def test_temporal_joins(seed: int, least: int, on_disk: range, monkeypatch: pyte
         row, change = versions[max(before)[1]] if before else ((), DELETE)
         wanted[number, None if change == DELETE else row[1]] += 1
     assert run.found == wanted
+
+
+def test_rows_without_a_time_have_no_version() -> None:
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2))
+    run.kernel.process(0, batch_of([(1, 2, at(20)), (1, 1, at(None))], ARROW))
+    run.give(1, (1, 7, 10))
+    run = run.resumed(False)
+    run.kernel.watermark(30)
+    assert run.found == Counter([(1, None), (2, 7)])
 
 
 @pytest.mark.parametrize("on_disk", [False, True])

@@ -100,6 +100,7 @@ class Match(TimedKernel):
         """Store the rows; late ones are dropped. In processing time, search at once."""
         plan = self._plan
         if plan.is_rowtime:
+            batch = self._late.with_time(batch, plan.order[0][0])
             times = millis_of(batch.columns[plan.order[0][0]])
             self._late.add(self._waiting.add_later(batch, times, self._watermark))
             return

@@ -129,6 +129,7 @@ class OverColumns(TimedKernel):
         if self._plan.time is None:
             self._process_now(batch)
             return
+        batch = self._late.with_time(batch, self._plan.time)
         times = millis_of(batch.columns[self._plan.time])
         is_late = times <= self._watermark
         if self._reach is not None and is_late.any():
