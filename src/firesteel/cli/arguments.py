@@ -97,10 +97,13 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:
-    import yaml  # late import: other commands start without it
+    # Late imports: other commands start without them.
+    import yaml
+
+    from firesteel.common.options.core_schema import load_yaml
 
     try:
-        data = yaml.safe_load(text) or {}
+        data = load_yaml(text) or {}
         lines = dict(_lines(yaml.compose(text), ""))
     except yaml.YAMLError as error:
         raise click.UsageError(f"{origin} is not valid YAML: {error}") from None
@@ -125,9 +128,13 @@ def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{prefix}{key}", ";".join(map(str, value))
+            yield f"{prefix}{key}", ";".join(map(_as_text, value))
         else:
-            yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
+            yield f"{prefix}{key}", _as_text(value)
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _DEPENDENCY_FLAGS = (
