@@ -93,6 +93,13 @@ def test_a_file_is_read_as_yaml_1_2(line: str, value: str, tmp_path: Path) -> No
     assert list(cluster_configuration(path, {}).values()) == [value]
 
 
+def test_an_option_without_a_value_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("rest.port: 8081\nrest:\n  address:\n")
+    with pytest.raises(click.UsageError, match=r"line 3: option 'rest\.address' has no value"):
+        cluster_configuration(path, {})
+
+
 OF_JOBS, OF_CLUSTERS = "pipeline.name", "taskmanager.slot.timeout"
 
 

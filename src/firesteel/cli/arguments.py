@@ -109,9 +109,13 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
         raise click.UsageError(f"{origin} is not valid YAML: {error}") from None
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} contains {with_article(type(data))}, expected options as key: value")
-    options = dict(_flat(data, ""))
-    for option, value in options.items():
-        _check(option, value, f"{origin}, line {lines.get(option, 1)}")
+    options: dict[str, str] = {}
+    for option, value in _flat(data, ""):
+        place = f"{origin}, line {lines.get(option, 1)}"
+        if value is None:  # Flink fails, too; as a text it would be a host or path "None".
+            raise click.UsageError(f"{place}: option {option!r} has no value")
+        options[option] = value
+        _check(option, value, place)
     return options
 
 
@@ -122,7 +126,7 @@ def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
         yield from _lines(value, f"{prefix}{key.value}.")
 
 
-def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
+def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str | None]]:
     """Yield nested options by their dotted names."""
     for key, value in data.items():
         if isinstance(value, dict):
@@ -130,7 +134,7 @@ def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
         elif isinstance(value, list):
             yield f"{prefix}{key}", ";".join(map(_as_text, value))
         else:
-            yield f"{prefix}{key}", _as_text(value)
+            yield f"{prefix}{key}", None if value is None else _as_text(value)
 
 
 def _as_text(value: object) -> str:
