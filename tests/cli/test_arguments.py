@@ -72,6 +72,34 @@ def test_lines_of_a_file_that_cannot_have_their_effect_are_refused(
     assert f"{path}, line 2: {message}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("restart-strategy.type: off", "off"),
+        ("table.local-time-zone: +10:00", "+10:00"),
+        ("parallelism.default: 010", "10"),
+        ("parallelism.default: 0x10", "16"),
+        ("pipeline.name: 1:30", "1:30"),
+        ("pipeline.name: 1_0", "1_0"),
+        ("pipeline.name: 2024-01-01T00:00:00", "2024-01-01T00:00:00"),
+        ("pipeline.object-reuse: True", "true"),
+        ("pipeline.jars: [on, 'true', True]", "on;true;true"),
+    ],
+)
+def test_a_file_is_read_as_yaml_1_2(line: str, value: str, tmp_path: Path) -> None:
+    """Checked with `GlobalConfiguration.loadConfiguration` of Flink 2.3."""
+    path = tmp_path / "config.yaml"
+    path.write_text(line)
+    assert list(cluster_configuration(path, {}).values()) == [value]
+
+
+def test_an_option_without_a_value_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("rest.port: 8081\nrest:\n  address:\n")
+    with pytest.raises(click.UsageError, match=r"line 3: option 'rest\.address' has no value"):
+        cluster_configuration(path, {})
+
+
 OF_JOBS, OF_CLUSTERS = "pipeline.name", "taskmanager.slot.timeout"
 
 

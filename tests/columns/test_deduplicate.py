@@ -28,7 +28,7 @@ class Run(KernelRun):
 
 def batch_of(rows):
     numbers, keys, times = zip(*rows, strict=True)
-    column = pa.array([ms * 1000 for ms in times]).cast(pa.timestamp("us"))
+    column = pa.array([None if ms is None else ms * 1000 for ms in times], pa.int64()).cast(pa.timestamp("us"))
     return ColumnBatch((pa.array(numbers), pa.array(keys, pa.string()), column), len(rows))
 
 
@@ -45,6 +45,8 @@ class Model:
         before, written = self.kept.get(row[1], (None, 0))
         if before is None or (self.ttl_ms and written + self.ttl_ms <= self.now):
             changes = [(INSERT, row)]
+        elif self.plan.time is None and not self.ttl_ms and row == before:
+            return []
         elif self.replaces(row[2], before[2]):
             changes = [(UPDATE_BEFORE, before), (UPDATE_AFTER, row)]
         else:
@@ -70,8 +72,8 @@ def test_one_row_of_each_key_is_kept(plan, seed, ttl_ms, least, monkeypatch):
     for step in range(steps(20, 40)):
         found = []
         for _ in range(chance.randrange(1, 12)):
-            number += 1
-            found.append((number, chance.choice(["a", "b", None, *"cdefg"]), step + chance.randrange(6)))
+            number += chance.choice([0, 1])
+            found.append((number, chance.choice(["a", "b", None, *"cdefg"]), step + chance.choice([0, 0, *range(6)])))
         run.now = model.now = run.now + chance.choice([0, 10, 30])
         assert run.give(batch_of(found)) == model.give(found)
         if chance.random() < 0.3:
@@ -96,6 +98,14 @@ def test_a_job_goes_on_from_rows_of_a_former_release(plan, ttl_ms):
         run.restore()
         assert not run.backend.table("row").data
         run.now = model.now = run.now + 12
+
+
+def test_a_row_without_a_time_is_one_of_the_beginning():
+    run = Run(DeduplicateFactory((1,), True, 2, TYPES))
+    assert [kind for kind, _ in run.give(batch_of([(1, "a", None), (2, "b", 5), (3, "b", None)]))] == [INSERT, INSERT]
+    run.restore()
+    replaced = [(UPDATE_BEFORE, (1, "a", None)), (UPDATE_AFTER, rows_of(batch_of([(4, "a", 3)]))[0])]
+    assert run.give(batch_of([(4, "a", 3), (5, "a", None)])) == replaced
 
 
 @pytest.mark.parametrize("plan", PLANS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,22 @@ def test_a_group_without_writes_expires_after_the_time_to_live(by_rows: bool, in
     assert run.give(("a", 2), after_ms=TTL_MS - 1) == [(UPDATE_BEFORE, ("a", 1)), (UPDATE_AFTER, ("a", 3))]
     assert run.give(("a", 4), after_ms=TTL_MS - 1) == [(UPDATE_BEFORE, ("a", 3)), (UPDATE_AFTER, ("a", 7))]
     assert run.give(("a", 8), after_ms=TTL_MS) == [(INSERT, ("a", 8))]
+
+
+@pytest.mark.parametrize("mini_batch_rows", [0, 2])
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("keeps_calls", [False, True])
+def test_a_result_that_stays_the_same_is_emitted_anew(keeps_calls: bool, by_rows: bool, mini_batch_rows: int) -> None:
+    """Else what a following join keeps of it would expire before the group, which rows write to."""
+    plan = replace(sums(), mini_batch_rows=mini_batch_rows)
+    plan = plan if keeps_calls else replace(plan, calls=(), output_types=plan.output_types[:1])
+    row = ("a", 1) if keeps_calls else ("a",)
+    for ttl_ms in (TTL_MS, 0):
+        run = Run(plan, ttl_ms)
+        if by_rows:
+            run.kernel.go_by_rows()
+        run.give(("a", 1))
+        assert run.give(("a", 0)) == ([(UPDATE_BEFORE, row), (UPDATE_AFTER, row)] if ttl_ms else [])
 
 
 def test_groups_live_for_ever_without_a_time_to_live() -> None:

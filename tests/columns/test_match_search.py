@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_expressions import Matched, Running
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_search import DeadEnds, Search
+from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rows import batch_of, rows_of
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
+from tests.columns.kernel_runs import KernelRun
 from tests.seeds import examples
+
+TEXTS_AND_NUMBERS = (parse_type("STRING"), parse_type("INT"))
 
 STEPS = st.lists(
     st.builds(
@@ -115,3 +125,45 @@ def test_rows_are_added_to_an_aggregate_once():
     for count in range(1, 5):
         running.add([(count,)])
         assert (running.count, running.value()) == (count, count * (count + 1) // 2)
+
+
+@pytest.mark.parametrize("restores", [False, True])
+def test_a_match_is_released_when_the_time_of_an_earlier_one_is_over(restores):
+    """In processing time no watermark tells, and no other row may come."""
+    kind, number = TEXTS_AND_NUMBERS
+
+    def of(variable, index):
+        return Call(
+            "MATCH_REF", (Literal(variable, kind), InputRef(index, (kind, number)[index])), (kind, number)[index]
+        )
+
+    def is_kind(variable):
+        return Call("=", (of(variable, 0), Literal(variable, kind)), t.BooleanType())
+
+    same = Call("=", (of("B", 1), of("A", 1)), t.BooleanType())
+    plan = MatchFactory(
+        (),
+        (),
+        ("concat", (("var", "A"), ("repeat", ("var", "C"), 0, None, False), ("var", "B"))),
+        (("A", is_kind("A")), ("B", Call("AND", (is_kind("B"), same), t.BooleanType()))),
+        (of("A", 1), of("B", 1)),
+        ("PAST LAST ROW",),
+        1_000,
+        (),
+        TEXTS_AND_NUMBERS,
+        (number, number),
+        False,
+        QuerySettings(),
+    )
+    run = KernelRun(plan.make)
+    assert run.kernel.next_processing_time() is None
+    found = run.give(batch_of([("A", 1)], list(map(arrow_type, TEXTS_AND_NUMBERS))))
+    run.now = 10
+    found += run.give(batch_of([("A", 2), ("B", 2)], list(map(arrow_type, TEXTS_AND_NUMBERS))))
+    assert not found
+    if restores:
+        run.restore()
+    run.now = run.kernel.next_processing_time()
+    assert run.now == 1_001
+    run.kernel.advance_processing_time(run.now)
+    assert [row for batch in run.emitted for row in rows_of(batch)] == [(2, 2)]

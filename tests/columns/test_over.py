@@ -52,7 +52,11 @@ class Run:
 
     def add(self, *rows):
         keys, numbers, times = zip(*rows, strict=True)
-        columns = (pa.array(keys), pa.array(numbers), pa.array([ms * 1000 for ms in times]).cast(pa.timestamp("us")))
+        columns = (
+            pa.array(keys),
+            pa.array(numbers),
+            pa.array([ms and ms * 1000 for ms in times], pa.int64()).cast(pa.timestamp("us")),
+        )
         self.kernel.process(0, ColumnBatch(columns, len(rows)))
 
     def results(self, watermark):
@@ -89,6 +93,13 @@ def test_a_row_behind_the_watermark_is_late_by_its_partition_or_by_the_watermark
         assert run.results(100) == [(1, 1), (2, 2)]
         run.add(("a", 3, 50), ("b", 4, 90), ("b", 5, 80))
         assert run.results(110) == ([(3, 4)] if not late else []), "rows of b are not newer than its last one"
+
+
+@pytest.mark.parametrize("total", [SUM, CallPlan("SUM", (NUMBER,), BIGINT, distinct=True)])
+def test_rows_without_a_time_are_left_out(total):
+    run = Run(FramePlan(True, -3, 0), total)
+    run.add(("a", 1, None), ("a", 2, 10), ("b", 3, None))
+    assert run.results(100) == [(2, 2)]
 
 
 def kept(run):

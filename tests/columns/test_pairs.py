@@ -156,6 +156,13 @@ def test_rows_of_keys_expire():
     assert found == [[INSERT], [UPDATE_BEFORE, UPDATE_AFTER], [UPDATE_BEFORE, UPDATE_AFTER], [INSERT]]
 
 
+@pytest.mark.parametrize("ttl_ms", [0, 100])
+def test_an_equal_row_is_emitted_if_it_prolongs_the_life_of_its_key(ttl_ms):
+    run = KernelRun(NormalizeFactory((0,), PAIR).make, ttl_ms=ttl_ms)
+    kinds = [kind for kind, _ in run.give(batch_of([(1, "a"), (1, "a")], ARROW))]
+    assert kinds == [INSERT, *([UPDATE_BEFORE, UPDATE_AFTER] if ttl_ms else [])]
+
+
 def test_a_job_goes_on_from_the_entries_of_a_former_release():
     former = KernelRun(NormalizeFactory((0,), PAIR).make)
     former.backend.table("rows").put((0, 7), (7, "a"))

@@ -183,6 +183,19 @@ def test_retractions_extend_sessions_and_leave_those_without_rows_out():
     assert [(key, count, ms(start), ms(end)) for key, count, start, end in run.take(LAST)] == [("a", 1, 0, 24)]
 
 
+@pytest.mark.parametrize("factory", [TABLE, VECTORS, ROWS])
+def test_sessions_begin_anew_with_the_watermark_of_another_job(factory):
+    run = Run(factory)
+    run.add([("a", 1, 100), ("b", 2, 200)])
+    run.version()
+    assert len(run.take(150)) == 1
+    run.version()
+    run.start(1, [delta for _, backend in run.subtasks for delta in backend.full()], None)
+    run.add([("a", 3, 50)])
+    run.restore(1)
+    assert [row[:2] for row in run.take(LAST)] == [("a", 3), ("b", 2)]
+
+
 def test_the_rows_of_a_session_keep_their_order_and_kinds():
     run = Run(TABLE)
     batch = batch_of([("a", 1, 9), ("b", 2, 3), ("a", 3, 1), ("a", 4, 5)])

@@ -110,7 +110,11 @@ def at(ms):
 def timed(*rows):
     values, times = zip(*rows, strict=True)
     return ColumnBatch(
-        (pa.array(values, pa.int32()), pa.array([ms * 1000 for ms in times], pa.timestamp("us"))), len(rows)
+        (
+            pa.array(values, pa.int32()),
+            pa.array([None if ms is None else ms * 1000 for ms in times], pa.timestamp("us")),
+        ),
+        len(rows),
     )
 
 
@@ -124,6 +128,29 @@ def test_rows_wait_for_the_watermark_and_are_restored():
     run.restore()
     run.kernel.watermark(9)
     assert [row for _, row in run.give(timed((0, 9)))] == [(8, at(6)), (3, at(9))]
+
+
+def test_rows_without_a_time_are_late():
+    run = KernelRun(TIMED.make)
+    run.give(timed((1, None), (2, 3)))
+    assert run.kernel._late.count == 1
+    run.kernel.watermark(10)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(2, at(3))]
+
+
+def test_rows_that_were_emitted_stay_away_if_the_watermark_of_another_job_is_behind_them():
+    run = KernelRun(TIMED.make)
+    run.give(timed((1, 50), (2, 60), (3, 200)))
+    run.restore()
+    run.kernel.watermark(100)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(1, at(50)), (2, at(60))]
+    for mark in (100, 55):
+        run.restore()
+        run.kernel.watermark(mark)
+    run.give(timed((4, 58)))
+    run.restore()
+    run.kernel.watermark(300)
+    assert [row for _, row in run.give(timed((0, 9)))] == [(4, at(58)), (3, at(200))]
 
 
 def test_rows_that_earlier_releases_kept_one_by_one_are_taken_over():

@@ -41,7 +41,7 @@ class Run:
             self.backend.load(delta, None)
         self.found: Counter[tuple[Any, ...]] = Counter()
         self.factory = factory
-        self.kernel = factory.make()
+        self.kernel, self.now = factory.make(), 0
         self.kernel.open(
             KernelContext(
                 True,
@@ -49,7 +49,7 @@ class Run:
                 self.backend.table,
                 self.take,
                 None,
-                lambda: 0,
+                lambda: self.now,
                 new_spill=(lambda: FixedSpill(100)) if is_on_disk else None,
             )
         )
@@ -70,7 +70,9 @@ class Run:
         return following
 
 
-def at(time: int) -> datetime.datetime:
+def at(time: int | None) -> datetime.datetime | None:
+    if time is None:
+        return None
     return datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=time)
 
 
@@ -102,6 +104,59 @@ def test_interval_joins(seed: int, kind: str, least: int, on_disk: range, monkey
     if kind in ("RIGHT", "FULL"):
         wanted.update((None, b[1]) for b in sides[1] if b not in [pair[1] for pair in pairs])
     assert run.found == wanted
+
+
+@pytest.mark.parametrize("kind", ["INNER", "LEFT", "RIGHT", "FULL"])
+@pytest.mark.parametrize("bounds", [(-30, 10), (5, 20), (-20, -5)])
+@pytest.mark.parametrize("seed", seeds(2, 8))
+def test_interval_joins_in_processing_time(seed: int, bounds: tuple[int, int], kind: str) -> None:
+    low, high = bounds
+    chance = random.Random(seed)
+    run = Run(IntervalJoinFactory(replace(INNER, kind=kind), 2, 2, low, high, False))
+    sides: tuple[list[Any], list[Any]] = ([], [])
+    for number in range(80):
+        side, now = chance.randrange(2), run.now + chance.choice([0, 3, 15])
+        due = run.kernel.next_processing_time()
+        assert due is None or due > run.now
+        while (due := run.kernel.next_processing_time()) is not None and due <= now:
+            run.now = due
+            run.kernel.advance_processing_time(due)
+        run.now = now
+        sides[side].append((chance.randrange(3), number, now))
+        run.give(side, sides[side][-1])
+        if chance.random() < 0.1:
+            run = run.resumed(False)
+            run.now = now
+    while (due := run.kernel.next_processing_time()) is not None:
+        run.now = due
+        run.kernel.advance_processing_time(due)
+    assert not any(side._store.left for side in run.kernel._sides)
+    pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] == b[0] and low <= a[2] - b[2] <= high]
+    wanted = Counter((a[1], b[1]) for a, b in pairs)
+    for outer, rows, place in (("LEFT", sides[0], 0), ("RIGHT", sides[1], 1)):
+        if kind in (outer, "FULL"):
+            alone = [row[1] for row in rows if row not in [pair[place] for pair in pairs]]
+            wanted.update((number, None) if place == 0 else (None, number) for number in alone)
+    assert run.found == wanted
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True])
+def test_rows_of_interval_joins_come_and_go_with_the_watermark_of_another_job(is_on_disk: bool) -> None:
+    factory = IntervalJoinFactory(replace(INNER, kind="LEFT"), 2, 2, 0, 10, True)
+    run = Run(factory)
+    run.give(0, (1, 7, 100), (1, 8, 300))
+    run.kernel.flush()
+    run.kernel.watermark(150)
+    assert run.found == Counter([(7, None)])
+    run.kernel.flush()
+    for has_watermark in (False, True):
+        other = Run(factory, list(run.backend.full()), is_on_disk)
+        other.give(0, (1, 9, 60))
+        if has_watermark:
+            other.kernel.watermark(50)
+        other = other.resumed(is_on_disk)
+        other.kernel.watermark(MAX)
+        assert other.found == Counter([(9, None), (8, None)])
 
 
 def few(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +192,15 @@ def test_temporal_joins(seed: int, least: int, on_disk: range, monkeypatch: pyte
         row, change = versions[max(before)[1]] if before else ((), DELETE)
         wanted[number, None if change == DELETE else row[1]] += 1
     assert run.found == wanted
+
+
+def test_rows_without_a_time_have_no_version() -> None:
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2))
+    run.kernel.process(0, batch_of([(1, 2, at(20)), (1, 1, at(None))], ARROW))
+    run.give(1, (1, 7, 10))
+    run = run.resumed(False)
+    run.kernel.watermark(30)
+    assert run.found == Counter([(1, None), (2, 7)])
 
 
 @pytest.mark.parametrize("on_disk", [False, True])

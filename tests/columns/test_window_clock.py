@@ -121,7 +121,9 @@ class Clocked:
 
     def rows(self, now: int) -> list[tuple[object, ...]]:
         self.batches.clear()
+        self.now = now
         self.kernel.advance_processing_time(now)
+        self.kernel.end_batch()
         return [row for batch in self.batches for row in rows_of(batch)]
 
 
@@ -169,3 +171,23 @@ def test_aggregates_over_window_columns_end_in_processing_time_if_the_windows_do
     run.kernel.process(0, ColumnBatch(tuple(to_arrow(values, kind) for values, kind in columns), 1))
     assert run.kernel.next_processing_time() == millis("2021-11-08T08:00:00") - 1
     assert run.rows(millis("2021-11-08T08:00:00") - 1) == [(start, 1)]
+
+
+def test_a_window_of_an_earlier_operator_ends_once_with_all_rows_of_the_batch() -> None:
+    """That operator has assigned rows before the window ended; they come after this one's batch has begun."""
+    types = (BIGINT, INSTANT, TIME, TIME)
+    calls = (CallPlan("COUNT", (), BIGINT),)
+    source = WindowSource(UTC_CLOCK, False)
+    start, end = local("2021-11-07T00:00"), local("2021-11-07T00:01")
+    columns = ([1], BIGINT), ([None], INSTANT), ([start], TIME), ([end], TIME)
+    batch = ColumnBatch(tuple(to_arrow(values, kind) for values, kind in columns), 1)
+    for has_ended in (False, True):
+        run = Clocked(WindowAggregateFactory((2,), calls, None, (2, 3), (), types, (TIME, BIGINT), source=source))
+        run.kernel.process(0, batch)
+        run.now = millis("2021-11-07T00:01:01")
+        run.kernel.advance_processing_time(run.now)
+        run.kernel.process(0, batch)
+        if has_ended:
+            run.kernel.end()
+        run.kernel.end_batch()
+        assert [row for batch in run.batches for row in rows_of(batch)] == [(start, 2)]

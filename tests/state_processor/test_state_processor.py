@@ -297,6 +297,18 @@ def test_a_written_state_replaces_one_of_another_type_or_with_a_time_to_live(tmp
     assert list(reader.read_keyed_state(STATES, "bare")) == [((0, "key"), "new")]
 
 
+def test_a_written_state_replaces_one_of_another_kind(tmp_path: Path) -> None:
+    path = savepoint_of(tmp_path / "first", states(environment(2)), batches=20)
+    writer = SavepointWriter.from_existing_savepoint(path)
+    writer.with_keyed_state(STATES, ValueStateDescriptor("map", Types.STRING()), [((0, "key"), "new")])
+    writer.with_keyed_state(STATES, RULES, [((0, "key"), {"x": 1})])
+    writer.with_keyed_state(STATES, ValueStateDescriptor(RULES.name, Types.LONG()), [((0, "key"), 7)])
+    written = writer.write(str(tmp_path / "second"))
+    [operator] = [o for o in inspect_savepoint(written).operators if o.operator_id == STATES.operator_id]
+    kinds = [(s.name, s.shown_kind) for s in operator.states if s.name in ("map", RULES.name)]
+    assert sorted(kinds) == [("map", "value"), (RULES.name, "value")]
+
+
 def test_a_savepoint_with_nan_does_not_differ_from_itself(tmp_path: Path) -> None:
     entries = [("a", float("nan")), ("b", 1.0)]
     descriptor = ValueStateDescriptor("v", Types.DOUBLE())

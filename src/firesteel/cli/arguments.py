@@ -97,18 +97,25 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:
-    import yaml  # late import: other commands start without it
+    # Late imports: other commands start without them.
+    import yaml
+
+    from firesteel.common.options.core_schema import load_yaml
 
     try:
-        data = yaml.safe_load(text) or {}
+        data = load_yaml(text) or {}
         lines = dict(_lines(yaml.compose(text), ""))
     except yaml.YAMLError as error:
         raise click.UsageError(f"{origin} is not valid YAML: {error}") from None
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} contains {with_article(type(data))}, expected options as key: value")
-    options = dict(_flat(data, ""))
-    for option, value in options.items():
-        _check(option, value, f"{origin}, line {lines.get(option, 1)}")
+    options: dict[str, str] = {}
+    for option, value in _flat(data, ""):
+        place = f"{origin}, line {lines.get(option, 1)}"
+        if value is None:  # Flink fails, too; as a text it would be a host or path "None".
+            raise click.UsageError(f"{place}: option {option!r} has no value")
+        options[option] = value
+        _check(option, value, place)
     return options
 
 
@@ -119,15 +126,19 @@ def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
         yield from _lines(value, f"{prefix}{key.value}.")
 
 
-def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
+def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str | None]]:
     """Yield nested options by their dotted names."""
     for key, value in data.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{prefix}{key}", ";".join(map(str, value))
+            yield f"{prefix}{key}", ";".join(map(_as_text, value))
         else:
-            yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
+            yield f"{prefix}{key}", None if value is None else _as_text(value)
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _DEPENDENCY_FLAGS = (

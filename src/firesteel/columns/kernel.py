@@ -122,6 +122,16 @@ class LateRows:
         self.count += count
         self._add(count)
 
+    def with_time(self, batch: ColumnBatch, time: int) -> ColumnBatch:
+        """Return the rows that have a time, and count the others.
+
+        Outer joins may leave NULL in a time attribute. Flink reads 0 there, which most of its operators take for late.
+        """
+        rows = batch.without_nulls(time)
+        if rows.length < batch.length:
+            self.add(batch.length - rows.length)
+        return rows
+
 
 class Kernel:
     """A columnar operator.

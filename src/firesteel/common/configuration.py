@@ -297,9 +297,11 @@ class Configuration(WithoutJava):
             return []
         text = value.strip()
         if text.startswith(("[", "- ")):
-            import yaml  # late import: few programs have lists
+            from firesteel.common.options.core_schema import load_yaml  # late import: few programs have lists
 
-            return [str(item) for item in yaml.safe_load(text)]
+            items = load_yaml(text)
+            assert isinstance(items, list)
+            return [_as_text(item) for item in items]
         return [item.strip() for item in text.split(";") if item.strip()]
 
     def __eq__(self, other: object) -> bool:

@@ -21,7 +21,7 @@ from firesteel.functions.state import ListStateDescriptor, MapStateDescriptor, S
 from firesteel.operators.state.descriptions import DESCRIBED, OF_KEYS, description_of, type_text
 from firesteel.operators.state.entries import Delta
 from firesteel.operators.state.keyed_state_backend import parts_of
-from firesteel.operators.state.states import has_ttl, table_name
+from firesteel.operators.state.states import has_ttl, possible_table_names, table_name
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, seal_of
 from firesteel.state_processor.savepoint_reader import OperatorIdentifier
 from firesteel.task.checkpoint_metadata import (
@@ -155,9 +155,10 @@ class SavepointWriter:
             found = by_slot.setdefault((layout.stage, layout.first_slot + subtask), {})
             found.update(stored(kept, value))
         table = operator.operator_id, TableName(name)
-        limited = TableName(table_name(descriptor, namespaced=False, limited=True))
-        self._replaced.setdefault(operator.operator_id, set()).update((table[1], limited))
-        self._remove_added(lambda *added: added == table)
+        # Also as a map or with a time to live: a state that is in two tables is refused by the job.
+        replaced = set(map(TableName, possible_table_names(descriptor, namespaced=False)))
+        self._replaced.setdefault(operator.operator_id, set()).update(replaced)
+        self._remove_added(lambda of, added: of == operator.operator_id and added in replaced)
         described = {
             name: description_of(descriptor),
             OF_KEYS: {"kind": "key", "key": type_text(key_type, is_key=True)},

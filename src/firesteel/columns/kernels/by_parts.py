@@ -71,6 +71,7 @@ class ByParts(Kernel):
         """Run the kernel."""
         for parts in self._inputs.parts():
             kernel = self._plan.factory.make()
+            # A kernel of its own for each part, whose state is then gone; a part has room in memory.
             kernel.open(replace(self.context, table=_Tables().table, new_spill=None))
             try:
                 for index, part in enumerate(parts):

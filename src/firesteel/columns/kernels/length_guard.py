@@ -70,6 +70,7 @@ class LengthGuard(PlannedKernel[LengthGuardFactory]):
 
 def _fitted(column: pa.Array, kind: Sized) -> pa.Array:
     if pa.types.is_string(column.type):
+        # Code points, as `BinaryStringData` counts them, and not bytes.
         cut = pc.utf8_slice_codeunits(column, 0, kind.length)
         return pc.utf8_rpad(cut, kind.length) if isinstance(kind, CharType) else cut
     width = kind.length if isinstance(kind, BinaryType) else 0

@@ -82,8 +82,9 @@ class Normalize(PlannedKernel[NormalizeFactory]):
 
     def _emit(self, rows: ColumnBatch, before: Array, after: Array) -> None:
         is_changed = (before >= 0) | (after >= 0)
-        both = np.flatnonzero((before >= 0) & (after >= 0))
-        is_changed[both] = ~are_equal(rows.take(before[both]), rows.take(after[both]))
+        if not self.context.state_ttl_ms:  # Else state that follows would expire before that of the key, as in Flink.
+            both = np.flatnonzero((before >= 0) & (after >= 0))
+            is_changed[both] = ~are_equal(rows.take(before[both]), rows.take(after[both]))
         if is_changed.any():
             before, after = before[is_changed], after[is_changed]
             self.context.emit(replacements(rows, before if self._plan.emits_before else hidden(before, after), after))

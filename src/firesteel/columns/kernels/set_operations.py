@@ -137,6 +137,7 @@ class SetOperation(PlannedKernel[SetOperationFactory]):
     def flush(self) -> None:
         """Write the counts that have changed, and forget rows without any from time to time."""
         if self._cleaning.is_due():
+            # The log is not written anew for them: the times in it tell a restore that they have expired.
             self._expire(np.arange(len(self._numbers)))
             self._left = len(self._counted())
             self._cleaning.done()

@@ -58,6 +58,7 @@ class SinkGuard(PlannedKernel[SinkGuardFactory]):
             stays = batch.kinds != UPDATE_BEFORE
             batch = batch if stays.all() else batch.filter(stays)
         elif batch.kinds is not None and plan.before is UpdateBefore.DELETES:
+            # The +U that follows may have another primary key, so the old one has to go.
             kinds = np.where(batch.kinds == UPDATE_BEFORE, np.int8(DELETE), batch.kinds)
             batch = ColumnBatch(batch.columns, batch.length, kinds)
         for column, name in plan.not_null:

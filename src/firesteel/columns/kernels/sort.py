@@ -90,6 +90,7 @@ class TimeSort(TimedKernel):
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Keep rows that are not late."""
+        batch = self._late.with_time(batch, self._plan.time)
         times = millis_of(batch.columns[self._plan.time])
         self._late.add(self._waiting.add_later(batch, times, self._watermark))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from firesteel.common.options.pipeline_options import GLOBAL_JOB_PARAMETERS
 
@@ -25,7 +24,9 @@ def global_job_parameters(options: Mapping[str, object]) -> dict[str, str]:
     """
     text = str(options.get(GLOBAL_JOB_PARAMETERS.key) or "").strip()
     if text.startswith("{"):
-        return {str(key): _as_text(value) for key, value in _flow_map(text).items()}
+        found = _flow_map(text)
+        assert isinstance(found, dict)
+        return {str(key): _as_text(value) for key, value in found.items()}
     pairs: dict[str, str] = {}
     position = 0
     while position < len(text):
@@ -37,18 +38,20 @@ def global_job_parameters(options: Mapping[str, object]) -> dict[str, str]:
     return pairs
 
 
-def _flow_map(text: str) -> dict[object, object]:
-    value: dict[Any, Any]
+def _flow_map(text: str) -> object:
     try:
-        value = json.loads(text)
+        found: object = json.loads(text)
     except ValueError:
-        import yaml  # late import: `set_global_job_parameters` writes JSON
+        # Late imports: `set_global_job_parameters` writes JSON.
+        import yaml
+
+        from firesteel.common.options.core_schema import load_yaml
 
         try:
-            value = yaml.safe_load(text)
+            found = load_yaml(text)
         except yaml.YAMLError as error:
             raise ValueError(f"{GLOBAL_JOB_PARAMETERS} must be a map such as 'a:1,b:2', found {text!r}") from error
-    return value
+    return found
 
 
 def _as_text(value: object) -> str:

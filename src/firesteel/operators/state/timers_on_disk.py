@@ -96,6 +96,7 @@ class TimersOnDisk(MappingOnDisk):
 
     def _spill(self) -> None:
         self._forget_removed()
+        # After the removal, as a timer may have been removed and registered again since it was written.
         self._store.put_all(sorted((self._key(entry), pickled(entry)) for entry in self._new))
         self._new.clear()
         self._has_rows = True

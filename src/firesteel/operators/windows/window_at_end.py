@@ -83,6 +83,7 @@ class WindowAtEndRunner(WindowOperatorBase):
             if not opened:
                 late += runs
         part, part_runs = values, [(0, len(values))]
+        # In several windows an element would be one object, which a function of one window could change for the others.
         copies = shared and not are_immutable([value for _, value in values])
         for window, runs in runs_of.items():
             runs.sort()
@@ -118,6 +119,7 @@ class WindowAtEndRunner(WindowOperatorBase):
         begin, windows = 0, None
         for position, ((key, value), timestamp) in enumerate(pairs(values, timestamps)):
             backend.current_key = key
+            # With the key set: assigners of count windows have a state by key.
             found = list(assign(show(value), MIN_TIMESTAMP if timestamp is None else timestamp, context))
             if found != windows:
                 if windows is not None:

@@ -92,6 +92,7 @@ class WindowTable(ABC):
 
     def first_end(self) -> int | None:
         """Return the last millisecond of the window that ends next, or None."""
+        # `discard` leaves the end of its window here.
         while self._ends and self._ends[0][2] not in self._windows:
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else None

@@ -131,6 +131,7 @@ class VectorRanked(VectorCall):
             None if a value is retracted that is not there.
         """
         if self._may_expire:
+            # A group that has expired begins without the values that it had.
             self._rows.drop(self._rows.of(firsts.take(np.flatnonzero(counts == 0))))
         there = np.flatnonzero(self.counted(batch))
         ranked = self._rows.rank(self._values_of(batch, firsts.take(groups.codes)).take(there), 1)

@@ -29,6 +29,7 @@ def _chosen(choose: Callable[[Cell, Cell], Cell]) -> np.ufunc:
     return found
 
 
+# Python orders strings by code points, which is the order of their bytes in UTF-8, by which Flink compares them.
 _FUNCTIONS = {
     "MIN": _chosen(min),
     "MAX": _chosen(max),

@@ -80,7 +80,11 @@ class GroupAggregateFactory:
 
 
 class GroupAggregate(Grouping):
-    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be."""
+    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be.
+
+    With a time to live, a row is emitted anew also if it is the same, as by Flink: the state of operators that follow
+    must not expire before that of its group.
+    """
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
@@ -95,12 +99,14 @@ class GroupAggregate(Grouping):
         calls = self._calls = group_calls(self._distinct.calls, plan.input_types, plan.retracts)
         types = self._types[: len(plan.keys)]
         if calls is None or self._distinct.has_nested or not all(map(can_factorize, types)):
+            # The row path keeps the values of DISTINCT calls in their states, which do not load as arrays.
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context, self._ttl_ms)
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
+        # They have no ufuncs, by which groups are gathered.
         elif any(isinstance(call, VectorStates) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
@@ -131,6 +137,7 @@ class GroupAggregate(Grouping):
             plan.retracts,
             plan.mini_batch_rows > 0,
             plan.emits_before,
+            self._ttl_ms > 0,
         )
 
     def _empty(self) -> list[Cell]:
@@ -160,6 +167,7 @@ class GroupAggregate(Grouping):
     def _process_vectors(self, batch: ColumnBatch) -> bool:
         if self._gathered is None and self._vectors is None:
             return False
+        # Distinct values have no times of their own: they expire with their group.
         begins = self._vectors.begins(batch) if self._vectors and self._distinct and self._ttl_ms else None
         columns = self._distinct.add_columns(batch, begins)
         if self._gathered is not None:
@@ -254,7 +262,7 @@ class GroupAggregate(Grouping):
                 self._output.add(INSERT, after)
         elif after is None:
             self._output.add(DELETE, before)
-        elif before != after:
+        elif before != after or self._ttl_ms:
             if self._plan.emits_before:
                 self._output.add(UPDATE_BEFORE, before)
             self._output.add(UPDATE_AFTER, after)
@@ -273,6 +281,7 @@ class GroupAggregate(Grouping):
                 return
         data = self._table.data
         if not self._plan.keys and not data and self.context.subtask_index == 0:
+            # As `keys_of` has it for rows without keys.
             data[0,] = [0, self._aggregates.new() if self._calls is None else self._empty(), ()]
         states = iter(data.values())
         while part := list(islice(states, _GIVEN_AT_ONCE)):

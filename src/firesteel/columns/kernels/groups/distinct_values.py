@@ -133,7 +133,9 @@ class DistinctValues:
             count = count_on(counts, groups.codes[own], steps)
             if (count < 0).any():
                 return None
+            # The first one that came leaves 1, the last one that went leaves 0.
             is_found[there[own]] = count == (steps > 0)
+        # Only values that go need to be counted; without retractions that a value is there is enough.
         is_saved = (before != after if plan.retracts else (before == 0) & (after > 0)).any(axis=0)
         saved = rows.take(groups.first_rows()[is_saved])
         saved = saved.with_columns([*saved.columns, *map(pa.array, (after - before)[:, is_saved])])

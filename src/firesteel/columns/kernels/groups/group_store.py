@@ -166,6 +166,7 @@ class GroupStore:
         """Take the groups of rows that are in the table."""
         entries, data = keys_of(rows, range(len(self._types)), self._max_parallelism), self._values.data
         self._values.prefetch(entries)
+        # Groups that the row path had for a batch come back as soon as they are asked for.
         taken = self._taken({entry: data[entry] for entry in entries if entry in data})
         keys, order = Entries(taken.hashes, taken.keys), np.arange(len(taken))
         self._runs.update(keys, order, self._runs.find(keys, order), taken.values)

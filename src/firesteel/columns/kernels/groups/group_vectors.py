@@ -90,6 +90,7 @@ class GroupVectors:
         retracts: Whether batches contain retractions; then all calls must be `is_retractable`.
         is_mini_batch: Whether a batch changes the result of a group at most once, instead of with each row.
         emits_before: Whether `-U` comes before an update.
+        emits_unchanged: Whether a result that stays the same is an update, too.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class GroupVectors:
         retracts: bool = False,
         is_mini_batch: bool = False,
         emits_before: bool = True,
+        emits_unchanged: bool = False,
     ) -> None:
         self._keys = keys
         self._calls = calls
@@ -112,7 +114,7 @@ class GroupVectors:
         self._store = GroupStore(key_types, calls, table, empty(), context.max_parallelism, context.spill())
         self._retracts = retracts
         self._is_mini_batch = is_mini_batch
-        self._emits_before = emits_before
+        self._emits_before, self._emits_unchanged = emits_before, emits_unchanged
 
     def take(self, are_changed: bool) -> None:
         """Take the restored groups out of the table; it may have noted that they have changed."""
@@ -210,7 +212,7 @@ class GroupVectors:
     def _changelog(
         self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[Results], counts: Array
     ) -> ColumnBatch:
-        """Return +I for groups that have rows now, -D for those that have none, -U and +U for other changed results.
+        """Return +I for groups that have rows now, -D for those that have none, -U and +U for others that are updated.
 
         Args:
             keys: Rows with the keys of the groups.
@@ -219,7 +221,7 @@ class GroupVectors:
             found: The results of the calls at the places of the timeline, and which are NULL.
             counts: The timeline of the number of rows.
         """
-        changed = np.zeros(keys.length, bool)
+        changed = np.full(keys.length, self._emits_unchanged)
         for values, nulls, _ in found:
             different = values[after] != values[before]
             if values.dtype == object:  # NaN is the same as NaN

@@ -225,6 +225,7 @@ class IndexedSide:
         self._emit = emit
         self._probe = 1 - side
         self._index = RowIndex()
+        # Beside the index: NULL equals nothing, but such rows count for outer joins, ANTI and NOT IN.
         self._without_key: list[ColumnBatch] = []
         for batch in batches:
             found, nulls = self._by_key(side, batch)

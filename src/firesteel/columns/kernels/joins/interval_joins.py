@@ -93,9 +93,8 @@ class IntervalJoin(TimedKernel):
         """Join the rows, none of which matches another one, with those of the other side that arrived before."""
         times, hashes = self._times(index, batch), self._matcher.hashes(index, batch)
         has_null = self._matcher.has_null_key(index, batch)
-        waits = ~has_null
-        if self._plan.is_rowtime:
-            waits &= times > self._plan.past(index, self._watermark)
+        # Rows that nothing can match any more do not wait.
+        waits = ~has_null & (times > self._plan.past(index, self._passed_ms()))
         matched = np.zeros(batch.length, bool)
         other = self._sides[1 - index]
         found = other.find(hashes, *self._bounds(index, times))
@@ -108,6 +107,10 @@ class IntervalJoin(TimedKernel):
             matched[part] = self._join(index, batch.slice(start, stop), places, numbers, waits[part])
         kept = np.flatnonzero(waits)
         self._sides[index].add(batch.take(kept), times[kept], matched[kept], hashes[kept])
+
+    def _passed_ms(self) -> int:
+        """Return the time up to which no more rows come."""
+        return self._watermark if self._plan.is_rowtime else self.context.now_ms() - 1
 
     def _times(self, index: int, batch: ColumnBatch) -> Array:
         if not self._plan.is_rowtime:
@@ -133,6 +136,7 @@ class IntervalJoin(TimedKernel):
             parts.append(self._matcher.paired(index, rows.take(places), others.take(fits)))
             orders.append(places)
             matched[places] = True
+            # A new mark is written with the next version, so only sides whose unmatched rows show have them.
             if self._outer[1 - index]:
                 other.mark(numbers)
         if self._outer[index]:
@@ -153,17 +157,33 @@ class IntervalJoin(TimedKernel):
         """Remove the rows that nothing can match any more; emit the unmatched ones of an outer side."""
         self._watermark = timestamp
         if self._plan.is_rowtime and (self.context.is_streaming or timestamp == MAX_WATERMARK):
-            self._clean()
+            self._clean(timestamp)
         return timestamp
 
-    def _clean(self) -> None:
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Do the same in processing time."""
+        if not self._plan.is_rowtime:
+            self._clean(now_ms - 1)
+
+    def next_processing_time(self) -> int | None:
+        """Return when rows are to be removed in processing time, or None."""
+        if self._plan.is_rowtime:
+            return None
+        # As in Flink, half of the interval later than it could be: not each row needs a time of its own.
+        slack_ms = (self._plan.high - self._plan.low) // 2
+        ends = (-self._plan.low, self._plan.high)
+        times = [side.first_ms() for side in self._sides]
+        found = [time + end + 1 + slack_ms for time, end in zip(times, ends, strict=True) if time is not None]
+        return min(found, default=None)
+
+    def _clean(self, passed_ms: int) -> None:
         for index, side in enumerate(self._sides):
-            lonely = side.expire(self._plan.past(index, self._watermark))
+            lonely = side.expire(self._plan.past(index, passed_ms))
             if lonely is not None and self._outer[index]:
                 self.context.emit(self._matcher.padded(index, lonely))
 
     def end(self) -> None:
-        """Emit the remaining unmatched rows of outer sides."""
+        """Emit the remaining unmatched rows of outer sides; in processing time, as in Flink, time has not come yet."""
         if self._plan.is_rowtime:
             self._watermark = MAX_WATERMARK
-            self._clean()
+            self._clean(MAX_WATERMARK)

@@ -74,6 +74,7 @@ class LookupJoin(PlannedKernel[LookupJoinFactory]):
         plan = self._plan
         groups = groups_by(batch, plan.keys)
         firsts = batch.take(groups.first_rows())
+        # NULL equals nothing, so it is not asked for.
         asked = np.flatnonzero(~firsts.has_null(plan.keys))
         keys = list(zip(*(pylist(firsts.columns[index].take(pa.array(asked))) for index in plan.keys), strict=True))
         found = list(plan.lookup(keys)) if keys else []

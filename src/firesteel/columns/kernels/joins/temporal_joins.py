@@ -90,9 +90,11 @@ class _Versions:
 
     def forget(self, watermark: int) -> None:
         """Remove the versions that ended before the watermark; the latest one of a key stays valid."""
+        # At twice what was left the last time: a look at all versions is paid for by those that have come since.
         if self._store.length <= 2 * self._kept + LEAST:
             return
         hashes, times, numbers = self._index.all()
+        # Versions of two keys of one hash lie between each other; some then stay a while longer, which changes nothing.
         followed = np.flatnonzero((hashes[1:] == hashes[:-1]) & (times[1:] <= watermark))
         pairs = [self._store.take(numbers[places], self._keys) for places in (followed, followed + 1)]
         self._store.remove(numbers[followed[are_equal(*pairs)]])

@@ -44,6 +44,7 @@ class TimedSide:
         self._changed: list[Array] = []
         self._next_id = 0
         self._past: int | None = None
+        self._gone_until = max(self._passed.data.values(), default=MIN_WATERMARK)
         self._restore()
 
     def _restore(self) -> None:
@@ -66,6 +67,8 @@ class TimedSide:
     def add(self, rows: ColumnBatch, times: Array, marks: Array, hashes: Hashes) -> None:
         """Add rows."""
         if rows.length:
+            if (times <= self._gone_until).any():
+                self._begin_anew()
             ids = np.arange(self._next_id, self._next_id + rows.length)
             self._next_id += rows.length
             self._changed.append(self._add(replace(rows, kinds=None), times, marks, hashes, ids))
@@ -99,9 +102,15 @@ class TimedSide:
             marks[new] = True
             self._changed.append(new)
 
+    def first_ms(self) -> int | None:
+        """Return the earliest time of the rows, or None."""
+        return self._queue.next()
+
     def expire(self, past: int) -> ColumnBatch | None:
         """Remove the rows up to a time, and return those of them that have not matched, in the order of their times."""
-        self._past = past
+        if past < self._gone_until:
+            self._begin_anew()
+        self._past = self._gone_until = past
         due = self._queue.take(past)
         if due is None:
             return None
@@ -112,6 +121,15 @@ class TimedSide:
         if self._store.is_sparse:
             self._compact()
         return found
+
+    def _begin_anew(self) -> None:
+        """Let the log have no rows that are gone, as others with such times may come.
+
+        In another job the watermark begins anew, and the clock may be set back.
+        """
+        self._log.is_outdated, self._past, self._gone_until = True, None, MIN_WATERMARK
+        for group in list(self._passed.data):
+            self._passed.remove(group)
 
     def _compact(self) -> None:
         numbers = self._store.compact()
@@ -129,6 +147,7 @@ class TimedSide:
             self._past = None
         changed = np.unique(np.concatenate(self._changed)) if self._changed else np.zeros(0, np.int64)
         self._changed = []
+        # What came and expired between two versions is in neither.
         changed = changed[self._store.is_there[changed]]
         saved = [self._saved_form(changed)] if len(changed) else []
         self._log.save(saved, self._store.left, lambda: map(self._saved_form, self._store.parts()))

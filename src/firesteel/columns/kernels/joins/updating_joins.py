@@ -150,5 +150,6 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
     def _recount(self, index: int, numbers: Array, goes: Array) -> tuple[Array, Array]:
         """Count the matches of the other rows of pairs; return which pairs are a first match or end a last one."""
         after = count_on(self._sides[1 - index].matches, numbers, np.where(goes, -1, 1))
+        # A changed number of matches counts as a write, which prolongs the life of the row, as in Flink's outer views.
         self._sides[1 - index].touch(numbers)
         return (after == 1) & ~goes, (after == 0) & goes

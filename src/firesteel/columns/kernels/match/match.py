@@ -100,6 +100,7 @@ class Match(TimedKernel):
         """Store the rows; late ones are dropped. In processing time, search at once."""
         plan = self._plan
         if plan.is_rowtime:
+            batch = self._late.with_time(batch, plan.order[0][0])
             times = millis_of(batch.columns[plan.order[0][0]])
             self._late.add(self._waiting.add_later(batch, times, self._watermark))
             return
@@ -122,10 +123,22 @@ class Match(TimedKernel):
             self._rows.append(key, entries)
             self._search(key, timestamp)
         for key in self._ends.take(timestamp):
+            # Those with new rows have just been searched.
             if key not in found:
                 self._search(key, timestamp)
         self._output.flush()
         return timestamp
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Release the matches that waited for one whose time is over."""
+        if not self._plan.is_rowtime:
+            for key in self._ends.take(now_ms):
+                self._search(key, now_ms)
+            self._output.flush()
+
+    def next_processing_time(self) -> int | None:
+        """Return when the time of the earliest match is over in processing time, or None."""
+        return None if self._plan.is_rowtime else self._ends.next()
 
     def _take_due(self, until: int) -> dict[Row, list[Cell]]:
         """Remove the rows up to a time, and return them by key, each with its time, in their order."""
@@ -173,6 +186,7 @@ class Match(TimedKernel):
             self._await_end(key, rows[start][0])
         removed = self._remove_before(start, key, rows)
         if search is not None and not self._looks_ahead:
+            # Kept although rows are removed: it would else take all rows of a long match again with each new one.
             search.remove_rows(removed)
             self._searches[key] = search
 
@@ -192,8 +206,9 @@ class Match(TimedKernel):
 
     def _await_end(self, key: Row, start: int) -> None:
         """Search again when no row can belong to a match that starts at a time any more."""
-        if self._plan.within is not None and self._plan.is_rowtime:
-            self._ends.add(start + self._plan.within, key)
+        if self._plan.within is not None:
+            # In processing time a ms later, as in Flink: rows of the same ms may still come.
+            self._ends.add(start + self._plan.within + (not self._plan.is_rowtime), key)
 
     def _next_start(self, found: Matched, start: int) -> int:
         after = self._plan.after

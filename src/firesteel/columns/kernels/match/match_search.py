@@ -130,6 +130,7 @@ class Search:
 
     def _end(self, point: _Point) -> tuple[int, int, int]:
         step = self._steps[point.step]
+        # Without an upper bound it does not matter how many rows there are beyond the least number.
         taken = min(point.taken, step.low) if step.high is None else point.taken
         return point.step, taken, self._matched.start + point.length
 

@@ -18,7 +18,7 @@ from firesteel.columns.kernels.over.over_columns import OverColumns, over_vector
 from firesteel.columns.kernels.over.whole_calls import are_on_arrays
 from firesteel.columns.kernels.rows.row_order import row_key
 from firesteel.columns.kernels.times.due_keys import DueKeys
-from firesteel.columns.kernels.times.time_windows import times_of
+from firesteel.columns.kernels.times.time_windows import millis_of, times_of
 from firesteel.columns.row_keys import python_values
 from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
@@ -88,6 +88,8 @@ class Over(TimedKernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped. In processing time, emit at once."""
         plan = self._plan
+        if self.context.is_streaming and plan.time is not None:
+            batch = self._late.with_time(batch, plan.time)
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         arguments = zip(*(call.arguments(batch) for call in self._calls), strict=True)
         rows = zip(keys, self._times(batch), rows_of(batch), arguments, strict=True)
@@ -125,7 +127,10 @@ class Over(TimedKernel):
     def _times(self, batch: ColumnBatch) -> list[Cell]:
         plan = self._plan
         if self.context.is_streaming:
-            return [self.context.now_ms()] * batch.length if plan.time is None else times_of(batch.columns[plan.time])
+            if plan.time is None:
+                return [self.context.now_ms()] * batch.length
+            times: list[Cell] = millis_of(batch.columns[plan.time]).tolist()
+            return times
         if not plan.order:
             return [0] * batch.length
         column = batch.columns[plan.order[0][0]]

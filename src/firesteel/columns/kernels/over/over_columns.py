@@ -120,7 +120,7 @@ class OverColumns(TimedKernel):
         self._waiting = WaitingRows(plan.partition, context)
         kept = _ALL if self._is_range or self._lags else max(self._reach or 1, 1)
         self._past = PastRows(tuple(range(self._width)), kept, context)
-        if self._is_range and self._reach is not None and plan.time is not None:
+        if self._is_range and self._reach is not None:
             self._ends = PartitionEnds(plan.partition, self._reach, context)
         self._late = LateRows(context)
 
@@ -129,6 +129,7 @@ class OverColumns(TimedKernel):
         if self._plan.time is None:
             self._process_now(batch)
             return
+        batch = self._late.with_time(batch, self._plan.time)
         times = millis_of(batch.columns[self._plan.time])
         is_late = times <= self._watermark
         if self._reach is not None and is_late.any():
@@ -143,9 +144,17 @@ class OverColumns(TimedKernel):
 
     def _process_now(self, batch: ColumnBatch) -> None:
         """Emit rows in the order in which they have come."""
+        now_ms = self.context.now_ms()
+        if self._ends is not None and (passed := self._ends.take(now_ms)) is not None:
+            # With the next rows is early enough: nothing is emitted, and no row is late.
+            over = np.flatnonzero(passed.is_over)
+            keys = passed.keys.take(over)
+            self._past.end(keys, self._past.find(keys, tuple(range(self._width))))
         numbers = self._past.find(batch, self._plan.partition)
         order = np.argsort(numbers, kind="stable")
-        times = np.maximum(self._past.lasts(numbers), self.context.now_ms())  # Clocks may go back.
+        times = np.maximum(self._past.lasts(numbers), now_ms)  # Clocks may go back.
+        if self._ends is not None:
+            self._ends.extend(batch, times)
         self.context.emit(self._results(batch.take(order), numbers[order], times[order]).take(np.argsort(order)))
 
     def watermark(self, timestamp: int) -> int:
@@ -177,6 +186,7 @@ class OverColumns(TimedKernel):
         """Write the rows to the state."""
         self._waiting.flush()
         self._past.flush()
+        self._past.forget_ended_keys()
         if self._ends is not None:
             self._ends.flush()
 

@@ -93,6 +93,7 @@ class PartitionEnds:
         jumps = np.append(np.where(following < high, following, count), count)
         is_reached = np.zeros(count + 1, bool)
         is_reached[nearest[nearest < high[first]]] = True
+        # Doubling: a key with many rows moves its end one row after the other, which a loop over rows would follow.
         while (jumps < count).any():
             is_reached[jumps[is_reached]] = True
             jumps = jumps[jumps]

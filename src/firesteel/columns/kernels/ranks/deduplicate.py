@@ -12,6 +12,7 @@ from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.rows.changes import hidden, replacements
+from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.times.time_windows import millis_of
@@ -96,6 +97,7 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         is_first = first_of_segments(numbers)
         if self._plan.time is None:
             return np.ones(len(numbers), bool) if self._plan.keeps_last else is_first
+        # Flink's `shouldKeepCurrentRow`: of rows of one time the last one is the last, the first one the first.
         if not self._plan.keeps_last:
             times = -times
         latest = np.roll(running_max(times, is_first), 1)
@@ -106,6 +108,12 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         """Emit rows in the order in which they came, each after the row that it replaces; -1 if there is none."""
         order = np.argsort(accepted)
         before, accepted = before[order], accepted[order]
+        if self._plan.time is None and not self.context.state_ttl_ms:
+            # As in Flink, which compares rows in processing time alone. With a time to live an equal row is emitted,
+            # too: the state of operators that follow must not expire before the row.
+            is_same = before >= 0
+            is_same[is_same] = are_equal(rows.take(before[is_same]), rows.take(accepted[is_same]))
+            before, accepted = before[~is_same], accepted[~is_same]
         if not self._plan.emits_before:
             before = hidden(before, accepted)
         self.context.emit(replacements(replace(rows, kinds=None), before, accepted))

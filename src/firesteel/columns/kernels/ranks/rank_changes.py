@@ -118,6 +118,7 @@ class RankChanges:
         is_hidden = hides & enters[steps] & (before >= 0)
         before[is_hidden] = -1
         rows, (before, after) = self._events.take(self._ids(steps, before), self._ids(steps, after))
+        # A row that moves up into the place of an equal one changes nothing.
         moved_up = np.flatnonzero(~enters[steps] & (after >= 0))
         is_changed = np.ones(len(steps), bool)
         is_changed[moved_up] = ~are_equal(rows.take(before[moved_up]), rows.take(after[moved_up]))
@@ -171,7 +172,9 @@ def places_of_ids(count: int, ids: Sequence[Array]) -> tuple[Array, list[Array]]
     is_needed = np.zeros(count + 1, bool)
     for part in ids:
         is_needed[part] = True
+    # The last place is that of -1, which stands for no row.
     is_needed[-1] = False
     places = np.cumsum(is_needed) - 1
+    # Likewise.
     places[-1] = -1
     return np.flatnonzero(is_needed), [places[part] for part in ids]

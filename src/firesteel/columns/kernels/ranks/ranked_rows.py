@@ -107,6 +107,7 @@ class RankedRows(LiveRows):
         assert isinstance(index, OrderIndex)
         places, numbers = index.first(hashes, limits, self._are_there)
         is_own = self._have_keys(numbers, keys, places)
+        # So few that the second search is no matter: hashes have 64 bits.
         if not is_own.all():  # Other partitions have the same hash, and may have better rows.
             unlimited = np.where(np.isin(np.arange(len(limits)), places[~is_own]), _UNLIMITED, limits)
             places, numbers = index.first(hashes, unlimited, self._are_there)

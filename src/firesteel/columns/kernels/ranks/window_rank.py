@@ -56,6 +56,7 @@ class WindowRank(TimedKernel):
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped."""
         self._add(batch.without_nulls(self._end))
+        # At twice what was left the last time, so that each row is ranked a constant number of times.
         if self._waiting.count > 2 * self._kept + _AT_ONCE:
             self._waiting.keep(self._best)
             self._kept = self._waiting.count

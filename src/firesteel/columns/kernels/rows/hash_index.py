@@ -64,6 +64,7 @@ class HashIndex:
 
     def _order(self, hashes: Hashes, numbers: Array) -> Array:
         """Return the places of rows sorted by hash."""
+        # Stable, as `FoundRows` relies on it that numbers ascend within a hash.
         order: Array = np.argsort(hashes, kind="stable")
         return order
 

@@ -121,6 +121,7 @@ class ListedRows:
         now, (stays, firsts) = self._now_ms(), renewed
         if self._ttl_ms and len(stays):
             self._store.values["written"][stays] = now
+            # One row of a key is enough: a restore takes the latest time of the key for all of its rows.
             self._unsaved.append(self._stored(firsts, 1))
         if len(gone):
             self._store.values["written"][gone] = now

@@ -261,6 +261,7 @@ class LiveRows:
     def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
         """Return the stored rows that equal a retracted row of the batch: the group and the number of each."""
         sought = np.unique(groups.codes[signs < 0])
+        # Only now: a side without retractions needs no index of whole rows.
         if self._by_row is None:
             self._by_row = HashIndex(self.room)
             for stored, numbers in self.parts():

@@ -197,6 +197,7 @@ class PastRows:
         left = sum(run.rows.length for run in self._runs)
         self._log.is_outdated |= self._ended > 2 * left + LEAST
         if self._log.save(unsaved, left, self._all):
+            # A log that was written anew has no rows of keys that have ended, so it need not be told of their ends.
             self._ended, self._ended_log.is_outdated = 0, True
             self._ended_log.save([], 0, list)
         else:

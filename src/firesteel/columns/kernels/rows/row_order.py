@@ -38,6 +38,7 @@ def sort_keys(columns: Sequence[pa.Array], order: Order) -> list[Array]:
     for index, descending, nulls_first in order:
         column = columns[index]
         values = _sortable(column)
+        # Not `-values`: the least integer has no negative.
         values = ~values if descending else values
         if column.null_count:
             is_null = column.is_null().to_numpy(zero_copy_only=False)
@@ -52,6 +53,7 @@ def _sortable(column: pa.Array) -> Array:
     kind = column.type
     if pa.types.is_floating(kind):
         bits = float_bits(column)
+        # Of negative numbers the bits after the sign descend, so they are flipped.
         return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return int64_values(column)
@@ -63,6 +65,7 @@ def _sortable(column: pa.Array) -> Array:
         unscaled = int64_of(column)
         if isinstance(unscaled, np.ndarray):
             return unscaled
+    # Arrow compares strings by their bytes, as Flink does. Ranks hold among these rows only, so they are not kept.
     ranks: Array = pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
     return ranks
 

@@ -97,6 +97,7 @@ class RowStore:
         cuts = np.searchsorted(owners[order], np.arange(len(parts) + 1))
         taken = [
             parts[place].take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place])
+            # `[0]`: no rows, which have types all the same.
             for place in np.flatnonzero(np.diff(cuts)).tolist() or [0]
         ]
         back = np.empty(len(numbers), np.int64)

@@ -20,6 +20,10 @@ class DueKeys:
         # The number breaks ties: keys may have parts without an order, such as NULL.
         heappush(self._queue, (time, next(self._number), key))
 
+    def next(self) -> int | None:
+        """Return the earliest time, or None."""
+        return self._queue[0][0] if self._queue else None
+
     def take(self, until: int) -> list[Row]:
         """Remove and return the keys of the times up to one, each once."""
         found: dict[Row, None] = {}

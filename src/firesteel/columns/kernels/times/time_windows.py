@@ -64,8 +64,11 @@ def times_of(column: pa.Array) -> list[int | None]:
 
 
 def millis_of(column: pa.Array) -> Array:
-    """Return timestamps without NULLs as an array of milliseconds."""
-    millis: Array = np.floor_divide(column.cast(pa.int64()).to_numpy(zero_copy_only=False), US)
+    """Return timestamps as an array of milliseconds; 0 for NULL, which is what Flink reads from its rows there."""
+    micros = column.cast(pa.int64())
+    # numpy would make NaN of NULL, to which nothing compares.
+    micros = micros.fill_null(0) if micros.null_count else micros
+    millis: Array = np.floor_divide(micros.to_numpy(zero_copy_only=False), US)
     return millis
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.rows.saved_rows import SavedRows
 from firesteel.columns.kernels.times.time_queue import TimedRows, TimeQueue, concat_timed
 from firesteel.columns.runs.room import room_of
@@ -38,6 +38,8 @@ class WaitingRows:
         self._queue = TimeQueue(self._room)
         self._version = 0
         self._watermark: int | None = None
+        # Up to where rows were taken whose removal the log does not tell by itself.
+        self._taken = max((until for until, _ in self._passed.data.values()), default=MIN_WATERMARK)
         self._restore()
         self._saved = self._queue.arrived
 
@@ -49,6 +51,7 @@ class WaitingRows:
             is_left = np.ones(rows.length, bool) if passed is None else (times > passed[0]) | (versions >= passed[1])
             self._version = max(self._version, int(versions.max()) + 1)
             self.add(rows.filter(is_left), times[is_left])
+        # Key groups come from subtasks that had numbers of their own.
         self._version = max([self._version, *(limit for _, limit in self._passed.data.values())])
 
     def add(self, rows: ColumnBatch, times: Array) -> None:
@@ -81,12 +84,15 @@ class WaitingRows:
 
     def take(self, until: int) -> TimedRows | None:
         """Remove and return the rows up to a time, or None if there are none."""
-        self._watermark = until
+        # In another job the watermark begins anew, and may be behind rows that are gone: the log must not have them.
+        self._log.is_outdated |= until < self._taken
+        self._taken = self._watermark = until
         return self._queue.take(until)
 
     def flush(self) -> None:
         """Write what has changed since the last version."""
         if self._watermark is not None:
+            # Before the rows of this version are added: they have its number, and count even if they are that early.
             for group in self._log.groups():
                 self._passed.put((group,), (self._watermark, self._version))
             self._watermark = None

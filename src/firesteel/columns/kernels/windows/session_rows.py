@@ -85,6 +85,10 @@ class SessionRows:
             The number of rows that were dropped.
         """
         spans = self._spans(rows, times, times)
+        if (~self._is_waiting(spans) & ~is_late).any():
+            # In another job the watermark begins anew, and with it the sessions.
+            self._compact()
+            spans = spans.numbered(self._number(rows, self._keys))
         if is_late.any():
             spans = self._without_late(spans, is_late)
         if spans.length:
@@ -117,6 +121,7 @@ class SessionRows:
         before = np.flatnonzero(run.starts <= self._passed[run.numbers])
         # `at`, as one key may occur several times.
         np.minimum.at(self._least, run.numbers[before], run.starts[before])
+        # By the run alone: an end that another run prolongs is found to be stale when it is due.
         self._enqueue(run)
         self._runs.append(run)
         while len(self._runs) > 1 and self._room.should_merge(self._runs[-2].rows, self._runs[-1].rows):
@@ -247,10 +252,11 @@ class SessionRows:
     def _compact(self) -> None:
         """Forget rows that are gone, and keys without rows."""
         runs = [run.take(np.flatnonzero(self._is_waiting(run))) for run in self._runs]
-        kept = np.unique(np.concatenate([run.numbers for run in runs]))
+        kept = np.unique(np.concatenate([np.zeros(0, np.int64), *(run.numbers for run in runs)]))
         self._numbers.keep(kept)
         self._passed, self._least = np.full(len(kept), MIN_WATERMARK), np.full(len(kept), MAX_WATERMARK)
         self._runs, self._queue, self._gone = [], TimeQueue(self._room), 0
+        # Keys get other numbers, and arrivals stay: what was not saved yet is among the rows that all are written of.
         self._unsaved, self._log.is_outdated = [], True
         for run in runs:
             self._push(run.numbered(np.searchsorted(kept, run.numbers)))

@@ -92,6 +92,7 @@ class _Sessions(TimedKernel):
 
     def end(self) -> None:
         """Emit all sessions of a bounded query."""
+        # Also in processing time: nothing can prolong a session after the end of the input.
         self._fire(MAX_WATERMARK)
 
     def flush(self) -> None:

@@ -86,6 +86,10 @@ class WindowAggregate(TimedKernel):
         self._plan = plan
         self._in_event_time = plan.is_rowtime
         self._clock = plan.clock
+        # Rows of an earlier operator may have been assigned to their windows before this one begins a batch: a window
+        # that ended by then would end without them, and once more with them.
+        self._ends_with_batch = plan.window is None and not plan.is_rowtime
+        self._has_ended = False
 
     def open(self, context: KernelContext) -> None:
         """Open the functions, and index the restored windows by their end."""
@@ -216,8 +220,13 @@ class WindowAggregate(TimedKernel):
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the windows that have ended in processing time."""
-        if not self._in_event_time:
+        if not (self._in_event_time or self._ends_with_batch):
             self._fire(now_ms)
+
+    def end_batch(self) -> None:
+        """Emit those of an earlier operator, all of whose rows are there now."""
+        if self._ends_with_batch and self.context.is_streaming and not self._has_ended:
+            self._fire(self.context.now_ms())
 
     def next_processing_time(self) -> int | None:
         """Return the last ms of the earliest window in processing time, or None."""
@@ -227,6 +236,8 @@ class WindowAggregate(TimedKernel):
 
     def end(self) -> None:
         """Emit all windows of a bounded query; in streaming mode the last watermark already did."""
+        self.end_batch()  # What is due; as in Flink, other windows in processing time are dropped.
+        self._has_ended = True
         if not self.context.is_streaming:
             self._fire(2**63 - 1)
 
@@ -242,4 +253,5 @@ class WindowAggregate(TimedKernel):
         if state is None:
             return []
         self._table.remove(entry)
+        # A window whose rows were all retracted has no result (Flink: `RecordCounter`).
         return [(state[0], state[1], entry[-2], end)] if state[2] > 0 else []
