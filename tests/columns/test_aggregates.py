@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from firesteel.columns.functions.aggregates import aggregate_names, find_aggregate
+from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.row_keys import NAN
 from firesteel.columns.type_text import parse_type, type_text
@@ -88,23 +88,6 @@ def test_result(name, types, values, result):
 )
 def test_retraction(name, values, retracted, result):
     assert run(name, ["INT"], rows(*values), rows(*retracted)) == result
-
-
-@pytest.mark.parametrize("name", [name for name in aggregate_names() if name not in ("SINGLE_VALUE", "$SUM0")])
-def test_merging_equals_adding_all(name):
-    types = ["STRING", "STRING"] if "OBJECTAGG" in name else ["STRING" if "LIST" in name else "INT"]
-    types = ["INT", "DOUBLE NOT NULL"] if name == "PERCENTILE" else types
-    samples = [(str(n), "v") if "OBJECTAGG" in name else (str(n) if "LIST" in name else n,) for n in (3, 1, 4, 1, 5)]
-    samples = [(n, 0.5) for n in (3, 1, 4, 1, 5)] if name == "PERCENTILE" else samples
-    for retracts in (False, True):
-        accumulator = build(name, types, retracts)
-        left, right = accumulator.new(), accumulator.new()
-        for row in samples[:2]:
-            accumulator.add(left, *row)
-        for row in samples[2:]:
-            accumulator.add(right, *row)
-        accumulator.merge(left, right)
-        assert accumulator.value(left) == run(name, types, samples, retracts=retracts)
 
 
 @pytest.mark.parametrize(

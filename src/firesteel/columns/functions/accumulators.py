@@ -66,10 +66,6 @@ class Accumulator:
         """Retract a row that was added before."""
         raise NotImplementedError
 
-    def merge(self, state: State, other: State) -> None:
-        """Add the rows of another state, which arrived after those of this one."""
-        raise NotImplementedError
-
     def value(self, state: State) -> Any:
         """Return the result of the group."""
         raise NotImplementedError
@@ -104,9 +100,6 @@ class Count(Accumulator):
         if None not in args:
             state[0] -= 1
 
-    def merge(self, state: State, other: State) -> None:
-        state[0] += other[0]
-
     def value(self, state: State) -> Any:
         return state[0]
 
@@ -139,9 +132,6 @@ class Sum(SignedAccumulator):
     def retract(self, state: State, *args: Any) -> None:
         if args[0] is not None:
             self._change(state, args[0].copy_negate() if isinstance(args[0], Decimal) else -args[0], -1)
-
-    def merge(self, state: State, other: State) -> None:
-        self._change(state, other[0], other[1])
 
     def value(self, state: State) -> Any:
         return self._convert(state[0]) if state[1] or not self._is_nullable else None
@@ -206,14 +196,6 @@ class Variance(SignedAccumulator):
         state[1:4] = [state[1] * factor, state[2] * factor * factor, digits]
         return 1
 
-    def merge(self, state: State, other: State) -> None:
-        count, total, squares, digits, strange = other
-        factor = self._shared(state, digits)
-        state[0] += count
-        state[1] += total * factor
-        state[2] += squares * factor * factor
-        state[4] += strange
-
     def value(self, state: State) -> Any:
         count, total, squares, digits, strange = state
         divisor = count - 1 if self._sample else count
@@ -266,10 +248,6 @@ class SingleValue(Accumulator):
 
     def retract(self, state: State, *args: object) -> None:
         self._change(state, None, -1)
-
-    def merge(self, state: State, other: State) -> None:
-        if other[1]:
-            self._change(state, other[0], other[1])
 
     def _change(self, state: State, value: object, count: int) -> None:
         state[1] += count

@@ -33,9 +33,6 @@ class JsonObjectAgg(Accumulator):
     def retract(self, state: State, *args: object) -> None:
         state[0].pop(args[0], None)
 
-    def merge(self, state: State, other: State) -> None:
-        state[0].update(other[0])
-
     def value(self, state: State) -> Any:
         return object_text(state[0])
 

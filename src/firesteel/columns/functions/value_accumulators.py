@@ -28,9 +28,6 @@ class Extreme(Accumulator):
         if value is not None:
             state[0] = value if state[0] is None else self._choose(state[0], value)
 
-    def merge(self, state: State, other: State) -> None:
-        self.add(state, other[0])
-
     def value(self, state: State) -> Any:
         return state[0]
 
@@ -66,10 +63,6 @@ class RetractableExtreme(SignedAccumulator):
             state[0] = value
         elif state[0] == value:
             state[0] = None
-
-    def merge(self, state: State, other: State) -> None:
-        for value, count in other[1].items():
-            self._change(state, value, count)
 
     def value(self, state: State) -> Any:
         if state[0] is None:
@@ -142,9 +135,6 @@ class FirstValue(Accumulator):
         if args[0] is not None and (self._last or state[0] is None):
             state[0] = args[0]
 
-    def merge(self, state: State, other: State) -> None:
-        self.add(state, other[0])
-
     def value(self, state: State) -> Any:
         return state[0]
 
@@ -182,10 +172,6 @@ class ValueLog(Accumulator):
         del state[1][numbers.pop(0)]
         if not numbers:
             del state[2][key]
-
-    def merge(self, state: State, other: State) -> None:
-        for value in other[1].values():
-            self.add(state, value)
 
 
 class RetractableFirstValue(ValueLog):
@@ -228,10 +214,6 @@ class ListAgg(ValueLog):
         if len(args) > 1:
             state[3] = args[1]
 
-    def merge(self, state: State, other: State) -> None:
-        super().merge(state, other)
-        state[3] = other[3] if other[1] else state[3]
-
     def value(self, state: State) -> Any:
         return state[3].join(state[1].values()) if state[1] else None
 
@@ -250,10 +232,6 @@ class Counts(SignedAccumulator):
             state[0][key] = (value, left)
         else:
             del state[0][key]
-
-    def merge(self, state: State, other: State) -> None:
-        for value, count in other[0].values():
-            self._change(state, value, count)
 
 
 class Collect(Counts):
@@ -293,10 +271,6 @@ class Percentile(Accumulator):
 
     def retract(self, state: State, *args: object) -> None:
         self._change(state, args, -1)
-
-    def merge(self, state: State, other: State) -> None:
-        for value, count in other[0].items():
-            self._change(state, (value, other[1], count), 1)
 
     def value(self, state: State) -> Any:
         if not state[0] or state[1] is None:

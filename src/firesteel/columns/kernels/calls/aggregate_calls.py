@@ -42,7 +42,6 @@ class _Call(Protocol):
     def arguments(self, batch: ColumnBatch) -> list[Cell]: ...
     def add(self, state: State, values: Cell) -> None: ...
     def retract(self, state: State, values: Cell) -> None: ...
-    def merge(self, state: State, other: State) -> None: ...
     def value(self, state: State) -> object: ...
 
 
@@ -56,7 +55,6 @@ class _BuiltIn:
         self._plan = plan
         self._accumulator = aggregate.create([input_types[i] for i in plan.arguments], plan.type, retracts)
         self.new = self._accumulator.new
-        self.merge = self._accumulator.merge
         self.value = self._accumulator.value
 
     def close(self) -> None:
@@ -118,14 +116,6 @@ class _Distinct:
         else:
             seen[key] = count
 
-    def merge(self, state: State, other: State) -> None:
-        """Add the values of another state."""
-        for key, count in other[0].items():
-            before = state[0].get(key, 0)
-            state[0][key] = before + count
-            if before == 0:
-                self._call.add(state[1], key)
-
     def value(self, state: State) -> object:
         """Return the result of the call."""
         return self._call.value(state[1])
@@ -149,10 +139,6 @@ class _Buffered:
         place = next((place for place, known in enumerate(state) if freeze(known) == sought), None)
         if place is not None:
             del state[place]
-
-    def merge(self, state: State, other: State) -> None:
-        """Append the rows of another state."""
-        state.extend(other)
 
 
 class _Sorted(_Buffered):
@@ -224,10 +210,6 @@ class UserAggregate:
     def retract(self, state: State, values: Sequence[Cell]) -> None:
         """Call `retract`."""
         self._function.retract(state[0], *values)
-
-    def merge(self, state: State, other: State) -> None:
-        """Call `merge`."""
-        self._function.merge(state[0], [other[0]])
 
     def value(self, state: State) -> object:
         """Return the result of `get_value` as Arrow represents it."""

@@ -57,11 +57,6 @@ class AggregateSet:
             if values is not None:
                 call.retract(state, values)
 
-    def merge(self, states: list[Cell], others: list[Cell]) -> None:
-        """Add the rows of other states, which arrived later."""
-        for call, state, other in zip(self._calls, states, others, strict=True):
-            call.merge(state, other)
-
     def values(self, states: list[Cell]) -> tuple[Cell, ...]:
         """Return the results of all calls."""
         return tuple(call.value(state) for call, state in zip(self._calls, states, strict=True))

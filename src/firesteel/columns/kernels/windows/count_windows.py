@@ -14,8 +14,6 @@ from firesteel.columns.values import arrow_type
 if TYPE_CHECKING:
     from firesteel.columns.kernels.windows.window_aggregate import WindowAggregateFactory
 
-    pass
-
 
 class CountWindows(Kernel):
     """Windows of a fixed number of rows per key (Table API: `row_interval`).
