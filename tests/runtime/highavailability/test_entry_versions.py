@@ -10,7 +10,7 @@ import pytest
 from firesteel.common.release import release
 from firesteel.runtime.highavailability import entry_codec
 from firesteel.runtime.highavailability.entry_codec import EntryCodec, dump_value, load_value
-from firesteel.runtime.highavailability.high_availability_errors import EntryVersionError
+from firesteel.runtime.highavailability.high_availability_errors import CorruptEntryError, EntryVersionError
 
 CODEC = EntryCodec(b"sixteen or more bytes", "/default")
 
@@ -42,9 +42,18 @@ def test_other_entries_of_a_later_release_are_refused_with_both_releases(monkeyp
         load_value("jobs", "a", entry)
 
 
-def of_later_release(monkeypatch: pytest.MonkeyPatch, version: int, readable_from: int) -> bytes:
+def test_a_class_that_another_release_has_elsewhere_is_told_with_both_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = of_later_release(monkeypatch, 2, 1, release).replace(b"firesteel.common", b"firesteel.former")
+    expected = f"firesteel 9.1.0 wrote it, and this is firesteel {release()}"
+    with pytest.raises(CorruptEntryError, match=re.escape(expected)):
+        load_value("jobs", "a", entry)
+
+
+def of_later_release(
+    monkeypatch: pytest.MonkeyPatch, version: int, readable_from: int, value: object = "graph"
+) -> bytes:
     with monkeypatch.context() as later:
         later.setattr(entry_codec, "ENTRY_VERSION", version)
         later.setattr(entry_codec, "READABLE_FROM", readable_from)
         later.setattr(entry_codec, "release", lambda: "9.1.0")
-        return dump_value("graph")
+        return dump_value(value)

@@ -105,18 +105,12 @@ def dump_value(value: object) -> bytes:
     return payload + name + _TRAILER.pack(ENTRY_VERSION, READABLE_FROM, len(name), _TRAILER_MAGIC)
 
 
-def _check_version(folder: str, name: str, payload: bytes) -> None:
-    """Check that this release understands an entry.
-
-    Raises:
-        EntryVersionError: a later release wrote it, which this one can't read.
-    """
+def _written_by(payload: bytes) -> tuple[str, int, int]:
+    """Return the release that wrote an entry, its format, and the earliest format whose readers understand it."""
     if not payload.endswith(_TRAILER_MAGIC) or len(payload) < _TRAILER.size:
-        return  # of version 1
+        return release(), 1, 1  # of version 1, which names none
     version, readable_from, length, _ = _TRAILER.unpack(payload[-_TRAILER.size :])
-    if readable_from > ENTRY_VERSION:
-        writer = payload[-_TRAILER.size - length : -_TRAILER.size].decode(errors="replace")
-        raise EntryVersionError(folder, name, (writer, version), (release(), ENTRY_VERSION))
+    return payload[-_TRAILER.size - length : -_TRAILER.size].decode(errors="replace"), version, readable_from
 
 
 def load_value(folder: str, name: str, payload: bytes) -> object:
@@ -126,8 +120,13 @@ def load_value(folder: str, name: str, payload: bytes) -> object:
         CorruptEntryError: it can't be unpickled.
         EntryVersionError: a later release wrote it, which this one can't read.
     """
-    _check_version(folder, name, payload)
+    writer, version, readable_from = _written_by(payload)
+    if readable_from > ENTRY_VERSION:
+        raise EntryVersionError(folder, name, (writer, version), (release(), ENTRY_VERSION))
     try:
         return pickle.loads(payload)
     except (Exception, SystemExit) as error:  # Unpickling imports modules of the user.
-        raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error
+        cause = f"{type(error).__name__}: {error}"
+        if writer != release():  # Job graphs name classes of the release, which may have moved since.
+            cause += f" (firesteel {writer} wrote it, and this is firesteel {release()})"
+        raise CorruptEntryError(folder, name, cause) from error
