@@ -85,7 +85,7 @@ class Job:
             **os.environ,
             "FIRESTEEL_RUN_DIR": str(directory),
             "FIRESTEEL_RPC_SECRET": "s" * 32,
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": str(Path(__file__).parent) + ":" + str(Path(__file__).parents[1] / "src"),
         }
         os.environ["FIRESTEEL_RUN_DIR"] = str(directory)
         options = {
