@@ -15,7 +15,6 @@ from firesteel.common.options.option import Option
 from firesteel.common.options.sensitive_values import masked_value
 from firesteel.common.time import Duration
 from firesteel.common.values.java_parsing import parse_double
-from firesteel.common.values.java_text import double_text
 
 T = TypeVar("T")
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -365,6 +364,8 @@ def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
+        from firesteel.common.values.java_text import double_text  # late import: few programs have such an option
+
         return double_text(value)
     return value.hex() if isinstance(value, bytes) else str(value)
 

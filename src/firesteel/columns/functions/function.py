@@ -66,17 +66,12 @@ _SAMPLE = 256
 """Number of values that tell whether the values of a column repeat, so that a function is called once for each."""
 
 
-def never_fails(call: CallSite) -> bool:
-    """Return False: the function never raises."""
-    return False
-
-
-def never(operands: Operands) -> bool:
+def never(call: object) -> bool:
     """Return False: no call of the function has the property."""
     return False
 
 
-def always(operands: Operands) -> bool:
+def always(call: object) -> bool:
     """Return True: all calls of the function have the property."""
     return True
 
@@ -106,7 +101,7 @@ class Function:
     bind: Bind
     deterministic: bool = True
     momentary: Callable[[Operands], bool] = never
-    fails: Callable[[CallSite], bool] = never_fails
+    fails: Callable[[CallSite], bool] = never
 
 
 def as_array(column: Column, length: int) -> pa.Array:

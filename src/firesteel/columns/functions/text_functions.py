@@ -18,7 +18,7 @@ from firesteel.columns.functions.function import (
     Operands,
     Types,
     may_fail,
-    never_fails,
+    never,
     per_row,
     plain,
 )
@@ -299,7 +299,7 @@ FUNCTIONS = [
             n,
             signature(n, result, *ops, **options),
             per_row(plain(f)),
-            fails=may_fail if n in _MAY_FAIL else never_fails,
+            fails=may_fail if n in _MAY_FAIL else never,
         )
         for n, result, ops, options, f in _ROWS
     ),

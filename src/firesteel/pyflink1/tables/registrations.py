@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted, quoted_path
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.csv_sink import CsvTableSink
 from firesteel.pyflink1.tables.csv_source import CsvTableSource
@@ -82,7 +82,7 @@ def from_table_source(self: TableEnvironment, table_source: CsvTableSource) -> T
 def scan(self: TableEnvironment, *table_path: str) -> Table:
     """Return a table by the components of its path."""
     note("scan()", _PATH)
-    return self.from_path(".".join(map(quoted, table_path)))
+    return self.from_path(quoted_path(table_path))
 
 
 _PLACES = ("table.TableEnvironment",)

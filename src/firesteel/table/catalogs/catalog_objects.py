@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import total_ordering
 from typing import TYPE_CHECKING, Self
 
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted_path
 from firesteel.table.schema import Schema
 from firesteel.table.table_parts import unresolved_of
 
@@ -151,7 +151,7 @@ class ObjectIdentifier:
 
     def as_serializable_string(self) -> str:
         """Return the names in backticks."""
-        return ".".join(map(quoted, self._path))
+        return quoted_path(self._path)
 
     def as_summary_string(self) -> str:
         """Return the names with dots between them."""

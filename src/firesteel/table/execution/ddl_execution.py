@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted_path
 from firesteel.common.cases import method_case
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.iceberg.package import iceberg_module
@@ -59,7 +59,7 @@ class DdlExecutor(Executor):
         self._catalogs.create_table(statement.path, table, statement.is_temporary, statement.if_not_exists)
 
     def _full_name(self, path: tuple[str, ...]) -> str:
-        return ".".join(map(quoted, self._catalogs.qualify(path)))
+        return quoted_path(self._catalogs.qualify(path))
 
     def _declared(self, statement: s.CreateTable) -> CatalogBaseTable:
         schema = _schema_of(statement)

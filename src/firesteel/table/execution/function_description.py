@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.functions.aggregates import Aggregate
 from firesteel.columns.functions.function import Function
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import quoted_path, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.values.java_text import boolean_text
 from firesteel.table.functions.udf_wrappers import (
@@ -33,7 +33,7 @@ def described_function(catalogs: CatalogManager, path: tuple[str, ...], extended
     """
     found = catalogs.functions.entry(path)
     if found is None:
-        name = ".".join(map(quoted, path))
+        name = quoted_path(path)
         raise ValidationException(f"Function with the identifier '{name}' doesn't exist.")
     rows = [["is system function", boolean_text(found.is_system)], ["is temporary", boolean_text(found.is_temporary)]]
     if found.declared is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.cast_rules import can_cast_implicitly
 from firesteel.columns.column_types import DataType
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import quoted_path, type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable, SinkRequest
 from firesteel.table.catalogs.catalog_manager import ViewEntry
@@ -105,7 +105,7 @@ class InsertPlanner:
     def _sink_table(self, path: tuple[str, ...]) -> ResolvedTable:
         found = self._catalogs.find_table(path)
         if found is None:
-            identifier = ".".join(map(quoted, self._catalogs.qualify(path)))
+            identifier = quoted_path(self._catalogs.qualify(path))
             raise ValidationException(
                 f"Cannot find table '{identifier}' in any of the catalogs "
                 f"[{', '.join(self._catalogs.list_catalogs())}], nor as a temporary table."

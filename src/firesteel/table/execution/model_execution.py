@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from firesteel.columns.type_text import quoted, type_text
+from firesteel.columns.type_text import quoted_path, type_text
 from firesteel.common.cases import method_case
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.types import Row
@@ -105,7 +105,7 @@ def show_create_model(catalogs: CatalogManager, path: tuple[str, ...]) -> TableR
     """
     model, qualified = catalogs.models.find(path), catalogs.qualify(path)
     if model is None:
-        name = ".".join(map(quoted, qualified))
+        name = quoted_path(qualified)
         raise ValidationException(f"Could not execute SHOW CREATE MODEL. Model with identifier {name} does not exist.")
     text = create_model_text(model, qualified, catalogs.models.is_temporary(path))
     return texts("result", [text], PrintStyle.RAW)

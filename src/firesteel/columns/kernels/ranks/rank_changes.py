@@ -172,9 +172,8 @@ def places_of_ids(count: int, ids: Sequence[Array]) -> tuple[Array, list[Array]]
     is_needed = np.zeros(count + 1, bool)
     for part in ids:
         is_needed[part] = True
-    # The last place is that of -1, which stands for no row.
+    # The last place is that of the id -1, which stands for no row: it is not needed, and its place is -1 again.
     is_needed[-1] = False
     places = np.cumsum(is_needed) - 1
-    # Likewise.
     places[-1] = -1
     return np.flatnonzero(is_needed), [places[part] for part in ids]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from firesteel.columns.type_text import quoted
+from firesteel.columns.type_text import quoted_path
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.table_connector import ResolvedTable
 from firesteel.table.planner.rel.projections import one_row, renamed
@@ -104,7 +104,7 @@ class FromResolver:
         return renamed(node, tuple(found.columns or ()), item.path[-1])
 
     def _quoted(self, path: tuple[str, ...]) -> str:
-        return ".".join(map(quoted, self.context.catalogs.qualify(path)))
+        return quoted_path(self.context.catalogs.qualify(path))
 
     def _named(self, item: q.Named) -> Side:
         node, scope = self.resolve(item.query)
