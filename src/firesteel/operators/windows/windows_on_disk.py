@@ -56,7 +56,7 @@ class _OpenWindowOnDisk(OpenWindow):
 
 
 class WindowsOnDisk(WindowTable):
-    """A table that keeps nothing of a window in memory but the keys that the last batch has touched."""
+    """A table that has in memory what was used last, and the keys that were touched since the last version."""
 
     def __init__(self, store: DiskStore, grows: bool) -> None:
         super().__init__(grows)
