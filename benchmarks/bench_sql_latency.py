@@ -9,31 +9,30 @@ import argparse
 import json
 import multiprocessing
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import harness
+from mock_broker import PARTITIONS, MockBroker, running
 
 from firesteel.table import EnvironmentSettings, TableEnvironment
-from tests.kafka.broker import Broker, running
 
 SPAWN = multiprocessing.get_context("spawn")
-RATE, KEYS, PARTITIONS, PARALLELISM = 5_000, 1_000, 4, 2
+RATE, KEYS, PARALLELISM = 5_000, 1_000, 2
 LINGER_MS = 10
-"""The broker in memory keeps each batch of a producer by itself, and looks through all of them for each fetch."""
-TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} partitions of a Kafka broker in memory
-on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency ends
-when a consumer has a result and begins when the latest record in it was produced. The first half of the time does
-not count. The producer sends what {LINGER_MS} ms bring to one partition after the other. Broker alone: from the
-producer to a consumer. By hand: one process that consumes, counts in a dictionary and produces, without lasting state.
-Small statements give three rows each, in a session that has run them before: from `execute_sql` to the last row."""
+FETCH_MS = 5
+"""The broker answers a fetch without records when this has passed, and not as soon as there are some."""
+TEXT = f"""{RATE:,} JSON records per second with {KEYS:,} keys, in {PARTITIONS} partitions of librdkafka's broker for
+tests on the same machine, counted by key into another topic (`upsert-kafka`), parallelism {PARALLELISM}. A latency
+ends when a consumer has a result and begins when the latest record in it was produced. The first half of the time
+does not count. The producer sends what {LINGER_MS} ms bring to one partition after the other, and the broker answers
+a fetch without records after {FETCH_MS} ms. Broker alone: from the producer to a consumer. By hand: one process that
+consumes, counts in a dictionary and produces, without lasting state. Small statements give three rows each, in a
+session that has run them before: from `execute_sql` to the last row."""
 EVENTS = """CREATE TABLE events (k INT, written DOUBLE) WITH ('connector' = 'kafka', 'topic' = '{topic}',
-'properties.bootstrap.servers' = '{servers}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json')"""
+'properties.bootstrap.servers' = '{servers}', 'scan.startup.mode' = 'earliest-offset', 'format' = 'json',
+'properties.fetch.max.wait.ms' = '{wait_ms}')"""
 COUNTS = """CREATE TABLE counts (k INT, n BIGINT, written DOUBLE, PRIMARY KEY (k) NOT ENFORCED) WITH (
 'connector' = 'upsert-kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}',
 'key.format' = 'json', 'value.format' = 'json')"""
@@ -53,7 +52,7 @@ def consumer_of(servers: str, topic: str) -> Any:
     """Return a consumer of all partitions of a new topic."""
     from confluent_kafka import Consumer, TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": topic, "fetch.wait.max.ms": 5})
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": topic, "fetch.wait.max.ms": FETCH_MS})
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
     return consumer
 
@@ -73,14 +72,14 @@ def produce(servers: str, topic: str, seconds: float) -> None:
     producer.flush()
 
 
-def by_sql(options: dict[str, str]) -> Callable[[Broker, str, str], Callable[[], None]]:
+def by_sql(options: dict[str, str]) -> Callable[[MockBroker, str, str], Callable[[], None]]:
     """Return what starts the statement, and returns what ends it."""
 
-    def start(broker: Broker, before: str, after: str) -> Callable[[], None]:
+    def start(broker: MockBroker, before: str, after: str) -> Callable[[], None]:
         t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         for key, value in {"parallelism.default": str(PARALLELISM), **options}.items():
             t_env.get_config().set(key, value)
-        t_env.execute_sql(EVENTS.format(topic=before, servers=broker.servers))
+        t_env.execute_sql(EVENTS.format(topic=before, servers=broker.servers, wait_ms=FETCH_MS))
         t_env.execute_sql(COUNTS.format(topic=after, servers=broker.servers))
         result = t_env.execute_sql("INSERT INTO counts SELECT k, COUNT(*), MAX(written) FROM events GROUP BY k")
         return lambda: result.get_job_client().cancel().result()
@@ -106,23 +105,23 @@ def count(servers: str, before: str, after: str) -> None:
         producer.poll(0)
 
 
-def alone(broker: Broker, before: str, after: str) -> Callable[[], None]:
+def alone(broker: MockBroker, before: str, after: str) -> Callable[[], None]:
     """Start nothing: what is produced is consumed."""
     return lambda: None
 
 
-def by_hand(broker: Broker, before: str, after: str) -> Callable[[], None]:
+def by_hand(broker: MockBroker, before: str, after: str) -> Callable[[], None]:
     """Start the loop in a process, and return what ends it."""
     process = SPAWN.Process(target=count, args=(broker.servers, before, after))
     process.start()
     return process.kill
 
 
-def latencies(start: Callable[[Broker, str, str], Callable[[], None]], seconds: float) -> list[float]:
+def latencies(start: Callable[[MockBroker, str, str], Callable[[], None]], seconds: float) -> list[float]:
     """Return the sorted latencies in s."""
     found: list[tuple[float, float]] = []
     with running() as broker:
-        before, after = broker.topic(PARTITIONS), broker.topic(PARTITIONS)
+        before, after = broker.topic(), broker.topic()
         end = start(broker, before, after)
         consumer = consumer_of(broker.servers, before if start is alone else after)
         producing = SPAWN.Process(target=produce, args=(broker.servers, before, seconds))
