@@ -87,7 +87,7 @@ def changelog(seed: int) -> list[Row]:
     chance, rows, changes, times = random.Random(seed), {}, [], iter(range(1, 1000))
     for _ in range(60):
         key = chance.randrange(12)
-        new = (key, chance.choice("xyz"), chance.randrange(8), _time(next(times)))
+        new = (key, chance.choice("xyz"), chance.randrange(8), time_of(next(times)))
         if key not in rows:
             changes.append((INSERT, new))
         elif chance.random() < 0.3:
@@ -99,7 +99,7 @@ def changelog(seed: int) -> list[Row]:
     return [_row(kind, values) for kind, values in changes]
 
 
-def _time(number: int) -> datetime.datetime:
+def time_of(number: int) -> datetime.datetime:
     return datetime.datetime(2026, 1, 1) + datetime.timedelta(milliseconds=371 * number)
 
 
