@@ -6,6 +6,7 @@ import base64
 import json
 import pickle
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -167,3 +168,37 @@ def test_results_without_a_proof_are_not_unpickled() -> None:
         server.shutdown()
         server.server_close()
         server.thread.join()
+
+
+class _Scripted(RestClusterClient):
+    """A cluster that answers requests with these statuses, one after the other."""
+
+    def __init__(self, *statuses: int) -> None:
+        super().__init__("127.0.0.1:1", "token", {})
+        self.statuses = list(statuses)
+
+    def send(self, method: str, path: str, *_: object, **__: object) -> Any:
+        status = self.statuses.pop(0)
+        if status != 202:
+            raise ClusterClientError(status, "refused")
+        return {}
+
+
+@pytest.mark.parametrize("statuses", [(202,), (503, 202), (503, 503, 409), (429, 202), (503, 429, 409), (0, 409)])
+def test_a_job_is_submitted_again_until_a_leader_has_it(statuses: tuple[int, ...], monkeypatch: Any) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    client = _Scripted(*statuses)
+    client.patience_s = 60.0
+    client.submit_again(b"", "/savepoint")
+    assert not client.statuses
+
+
+@pytest.mark.parametrize("statuses", [(409,), (429, 409), (400,), (503, 400), (0,)])
+def test_a_job_that_is_there_already_is_refused_unless_it_was_submitted_before(
+    statuses: tuple[int, ...], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    client = _Scripted(*statuses)
+    with pytest.raises(ClusterClientError) as caught:
+        client.submit_again(b"", "/savepoint")
+    assert (caught.value.status, client.statuses) == (statuses[-1], [])

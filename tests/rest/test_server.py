@@ -18,10 +18,13 @@ import pytest
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
+from firesteel.runtime.dispatcher.job_submission import JobSubmissionError
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
+from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 from firesteel.task.checkpoint_metadata import write_savepoint_metadata
 from tests.entrypoint.savepoints import savepoint_of
 from tests.flink_recordings.recordings import recorded_answer
@@ -351,6 +354,29 @@ async def test_invalid_job_graphs_are_refused(rest: Rest, request_body: Any, con
     status, body = await rest.call("POST", "/jobs", data=form)
     assert status == 400
     assert message in body["errors"][0]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (RpcConnectionError("dispatcher", "refused"), 503),
+        (EndpointStoppedError("dispatcher", "submit_job"), 503),
+        (FencingTokenError("dispatcher", "submit_job", "a", "b"), 503),
+        (StaleLeaderError("job graphs", "a"), 503),
+        (JobSubmissionError("it has no vertices"), 400),
+        (OSError("no answer"), 500),
+    ],
+)
+async def test_what_a_lost_leader_may_have_taken_is_no_rejection(rest: Rest, error: Exception, expected: int) -> None:
+    async def lose(job_graph: Any) -> None:
+        raise error
+
+    dispatcher: Any = rest.cluster.dispatcher._process
+    dispatcher._persist_and_run = lose
+    form = aiohttp.FormData(quote_fields=False)
+    form.add_field("request", json.dumps({"executionPlanFileName": "plan"}), content_type="application/json")
+    form.add_field("file_0", cloudpickle.dumps(a_job("lost")), filename="plan")
+    assert (await rest.call("POST", "/jobs", data=form))[0] == expected
 
 
 async def test_a_failed_operation_reports_its_reason_and_trigger_ids_are_idempotent(rest: Rest) -> None:

@@ -26,7 +26,7 @@ NO_LEADER = (0, 503)
 """The statuses of errors while no JobManager answers, or while a leader is elected."""
 
 _TIMEOUT_S = 60
-_NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 416, 429, 503
+_IS_THERE, _NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 409, 416, 429, 503
 _RETRY_UPLOAD_S = 1.0
 _UPLOAD_PATIENCE_S = 120.0
 _TRIES_WITHOUT_LEADER = 10
@@ -70,7 +70,7 @@ class RestConnection:
         self._token = token if token else _local_token(self.address)
         self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
         self._opener = _opener(self.address, self._tls)
-        self.patience_s = 0.0  # Time for which GET requests wait for a JobManager that is away.
+        self.patience_s = 0.0  # Time for which GET requests and uploads wait for a JobManager that is away.
 
     def get(self, path: str) -> Any:
         """Return the response to a GET request; retry while a leader is elected.
@@ -110,11 +110,27 @@ class RestConnection:
             raise
 
     def upload(self, path: str, data: bytes, content_type: str, digest: str) -> None:
-        """Upload data; retry while there are too many concurrent uploads."""
+        """Upload data; retry while there are too many concurrent uploads, and while a leader is elected.
+
+        A leader may have taken the data and ended before it answered, so the data must say what it is: the cluster
+        must refuse with 409 what it has already.
+        """
         deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
-        while True:
+        may_be_there = False
+
+        def upload() -> None:
+            nonlocal may_be_there
             try:
                 self.send("POST", path, data, content_type, digest)
+            except ClusterClientError as error:
+                if error.status == _IS_THERE and may_be_there:
+                    return
+                may_be_there = may_be_there or error.status in NO_LEADER
+                raise
+
+        while True:
+            try:
+                self.while_leader_is_elected(upload)
                 return
             except ClusterClientError as error:
                 if error.status != _TOO_MANY or time.monotonic() > deadline_s:

@@ -9,7 +9,6 @@ from typing import Any
 from firesteel.common.checks import with_article
 from firesteel.common.files.file_systems import Files
 from firesteel.common.options.state_options import RECOVERY_CLAIM_MODE, RECOVERY_IGNORE_UNCLAIMED, RECOVERY_PATH
-from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
@@ -17,6 +16,7 @@ from firesteel.rest.java_throwable import failure_cause
 from firesteel.rest.rest_errors import RestError
 from firesteel.rest.routes import BOOLEAN, FORM, PATH, STRING, TRIGGER_ID, Accepted, Answer, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
+from firesteel.runtime.dispatcher.job_submission import JobSubmissionError
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 from firesteel.runtime.thread_pools import DISPOSALS, REQUESTED_FILES, SUBMISSIONS
 
@@ -130,9 +130,7 @@ async def _submit(call: Call) -> Answer:
             await dispatcher.submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
         raise RestError(409, str(error)) from error
-    except RestError:
-        raise
-    except FiresteelError as error:
+    except JobSubmissionError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
 

@@ -42,7 +42,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_preparation import restored, with_cluster_defaults
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
-from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
+from firesteel.runtime.rpc import EndpointStoppedError, FencedRpcEndpoint, RpcError, RpcService
 from firesteel.runtime.thread_pools import ARCHIVE, SUBMISSIONS
 
 __all__ = ["Dispatcher"]
@@ -174,9 +174,7 @@ class Dispatcher(FencedRpcEndpoint):
                 await asyncio.wait([self._terminations[job_id]])
             await self._submissions.wait()
             if self._is_stopping:
-                raise JobSubmissionError(
-                    f"job {job_id} was not accepted: this Dispatcher is stopping; submit it to the next leader"
-                )
+                raise EndpointStoppedError(self.address, "submit_job")
             await run(job_graph)
         finally:
             self._outstanding.discard(job_id)
@@ -328,6 +326,8 @@ class Dispatcher(FencedRpcEndpoint):
             runner = self._runners.pop(job_graph.job_id, None)
             if runner is not None:
                 await self._terminate(runner)
+            if isinstance(error, StaleLeaderError):
+                raise  # The next leader runs the job if it has been stored, so nothing of it may be removed.
             hint = "; nothing was stored: free disk space, then submit the job again" if is_disk_full(error) else ""
             failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}{hint}")
             try:
@@ -449,7 +449,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     def _failed(self, error: BaseException) -> None:
         """End the process, unless it no longer leads and only the services of the leader can't be reached."""
-        if self._is_stopping and isinstance(error, HighAvailabilityError):
+        if self._is_stopping and isinstance(error, (HighAvailabilityError, EndpointStoppedError)):
             logger.info("the next leader takes over: %s", error)
         else:
             self._on_fatal_error(error)
