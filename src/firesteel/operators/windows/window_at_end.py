@@ -159,7 +159,8 @@ class WindowAtEndRunner(WindowOperatorBase):
         while part := list(islice(rest, _FLUSHED_KEYS)):
             for key, stored in part:
                 backend.current_key, backend.current_entry = key, (key, window)
-                collect(evaluate(key_of(key), window, read(stored), context), end)
+                if elements := read(stored):
+                    collect(evaluate(key_of(key), window, elements, context), end)
                 if self._clears:
                     self._window_function.clear(context)
             self.collector.flush()
