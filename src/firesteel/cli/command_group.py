@@ -109,7 +109,7 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Refuse NaN and infinity."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):

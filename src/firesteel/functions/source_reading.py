@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.values.ownership import IMMUTABLE, own
-from firesteel.functions.splits import Chunk, Discovered, Known, Split, SplitRange, in_chunks
+from firesteel.functions.splits import WITHOUT_SPLITS, Chunk, Discovered, Known, Split, SplitRange, in_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ListedSplits(SourceEnumerator):
 
     def discover(self, parallelism: int, known: Known) -> Discovered:
         """Return the listed splits, dealt round-robin."""
-        is_bounded, listed = self._source.is_bounded(), self._source.discover_splits()
+        is_bounded, listed = self._source.is_bounded(), _listed(self._source)
         splits = [
             Split(s.split_id, i % parallelism, s.start, s.end, grows=_grows(s) if is_bounded else not s.is_finished)
             for i, s in enumerate(listed)
@@ -141,8 +141,24 @@ class ListedSplits(SourceEnumerator):
         """Return the listed splits up to their final ends."""
         return [
             Split(s.split_id, i % parallelism, s.start, s.end if s.final_end is None else s.final_end)
-            for i, s in enumerate(self._source.discover_splits())
+            for i, s in enumerate(_listed(self._source))
         ]
+
+
+def _listed(source: Any) -> list[Any]:
+    """Return the splits that a source lists.
+
+    Raises:
+        ValueError: two have the same id, so that only one of them would be read, or one has none.
+    """
+    listed = list(source.discover_splits())
+    ids = {split.split_id for split in listed}
+    if len(ids) < len(listed) or not all(ids):
+        of = f"discover_splits() of {type(source).__name__}"
+        raise ValueError(
+            f"{of} returned {len(listed)} splits with {len(ids)} ids; each has its own, which is not empty"
+        )
+    return listed
 
 
 def _grows(split: Any) -> bool:
