@@ -153,11 +153,9 @@ def _listed(source: Any) -> list[Any]:
     """
     listed = list(source.discover_splits())
     ids = {split.split_id for split in listed}
-    if len(ids) < len(listed) or not all(ids):
+    if len(ids) < len(listed) or WITHOUT_SPLITS in ids:
         of = f"discover_splits() of {type(source).__name__}"
-        raise ValueError(
-            f"{of} returned {len(listed)} splits with {len(ids)} ids; each has its own, which is not empty"
-        )
+        raise ValueError(f"{of} returned {len(listed)} splits with {len(ids)} ids; each has its own, and none is empty")
     return listed
 
 
