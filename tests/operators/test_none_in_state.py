@@ -23,7 +23,6 @@ from firesteel.datastream.state import (
     ValueStateDescriptor,
 )
 from firesteel.datastream.window import (
-    CountTrigger,
     EventTimeSessionWindows,
     EventTimeTrigger,
     TumblingEventTimeWindows,
@@ -252,16 +251,6 @@ def test_sessions_that_merge_to_none_begin_anew(configuration: dict[str, str], a
         running.process(("a", value), time)
     running.end()
     assert running.values == [("a", 0, [contents(aggregation, [1])])]
-
-
-@pytest.mark.parametrize("configuration", [MEMORY, DISK], ids=["memory", "disk"])
-def test_none_as_an_element_empties_an_aggregate_of_a_window(configuration: dict[str, str]) -> None:
-    for trigger in (EventTimeTrigger(), CountTrigger.of(4)):
-        descriptor = WindowOperator(TumblingEventTimeWindows.of(Time.milliseconds(10)), trigger, 0, None, Sum(), None)
-        running = OperatorHarness(descriptor, key_selectors=[lambda value: "a"], configuration=configuration)
-        running.process_batch([1, None, 2, 2], [1, 2, 3, 4])
-        running.end()
-        assert running.values == [4]
 
 
 @pytest.mark.parametrize("configuration", [MEMORY, DISK], ids=["memory", "disk"])

@@ -159,8 +159,6 @@ class AggregatedContents(_CombinedContents):
         self._backend = backend
 
     def _added(self, stored: Stored, value: object) -> Stored:
-        if value is None:
-            return None  # Flink's AggregatingState forgets what it has.
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
         if self._coerce is not None:
@@ -172,9 +170,6 @@ class AggregatedContents(_CombinedContents):
         get, create, add = by_key.get, self._function.create_accumulator, self._function.add
         coerce, backend = self._coerce, self._backend
         for key, value in values:
-            if value is None:
-                by_key[key] = None  # as in `_added`
-                continue
             backend.current_key = key
             stored = get(key)
             if stored is None:
