@@ -16,6 +16,7 @@ import pytest
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.evaluation_context import EvaluationContext
+from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.pylist import pylist
 from firesteel.columns.type_text import parse_type
@@ -123,3 +124,9 @@ def test_json_has_texts_in_place_of_numbers_that_it_has_not(name: str, value: fl
 def test_an_instant_of_nan_is_the_epoch() -> None:
     found = compile_rex(call("TO_TIMESTAMP_LTZ", lit(float("nan"), "DOUBLE")), EvaluationContext())
     assert found(ColumnBatch((), 1)).to_pylist() == [datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_ifnull_takes_two_operands(count: int) -> None:
+    with pytest.raises(FunctionError, match=f"Was expecting 2 arguments, found {count}"):
+        call("IFNULL", *[lit("a", "STRING")] * count)
