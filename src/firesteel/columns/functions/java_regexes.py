@@ -23,6 +23,8 @@ _ESCAPES: Final = {
 _IN_CLASS: Final = {"h": _HORIZONTAL, "v": _VERTICAL}
 _UNSUPPORTED: Final = "GXNHV"
 _FLAGS: Final = re.compile(r"\(\?([a-zA-Z]*(?:-[a-zA-Z]+)?)([:)])")
+_OF_PYTHON: Final = ("?P", "?#", "?(")
+_REPETITION: Final = re.compile(r"\d+(?:,\d*)?\}")
 _PROPERTY: Final = re.compile(r"(\w)|\{(\w+)\}")
 _BACKREFERENCE: Final = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)>")
 _CODE_POINT: Final = re.compile(r"x\{([0-9a-fA-F]+)\}|0([0-3]?[0-7]{1,2})|c(.)", re.DOTALL)
@@ -38,8 +40,19 @@ def java_regex(pattern: str) -> re.Pattern[str]:
     """
     try:
         return re.compile(_Translation(pattern).result(), re.ASCII)
-    except (re.error, OverflowError) as error:
+    except re.error as error:
+        if _is_known_to_java(error):
+            raise UnsupportedFunctionError(f"Python does not support {pattern!r}: {error}") from error
         raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
+    except OverflowError as error:
+        raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
+
+
+def _is_known_to_java(error: re.error) -> bool:
+    """Return whether Java may know an expression that Python refuses, which must not pass for an invalid one."""
+    if error.msg.startswith(("nothing to repeat", "multiple repeat")):
+        return error.pos is not None and str(error.pattern).startswith("{", error.pos)
+    return error.msg.startswith(("look-behind requires", "invalid group reference", "cannot refer to"))
 
 
 class _Translation:
@@ -64,6 +77,8 @@ class _Translation:
                 return self._escaped()
             case "[":
                 return self._class()
+            case "{" if not _REPETITION.match(self._pattern, self._at):
+                raise FunctionError(f"Invalid regular expression {self._pattern!r}: illegal repetition")
             case "(":
                 return self._group()
             case ")":
@@ -101,6 +116,8 @@ class _Translation:
                 return f"(?{flags}:" if flags else ""
             self._closing.append("")
             return f"(?{flags}:"
+        if self._pattern.startswith(_OF_PYTHON, self._at):
+            raise FunctionError(f"Invalid regular expression {self._pattern!r}: unknown kind of group")
         self._closing.append("")
         if self._pattern.startswith("?<", self._at) and self._pattern[self._at + 2 : self._at + 3] not in ("=", "!"):
             self._at += 2

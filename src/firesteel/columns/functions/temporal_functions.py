@@ -73,7 +73,7 @@ _FRACTIONS = {"MICROSECOND": 1, "NANOSECOND": 1000}
 
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 # Parts of an interval, in months or milliseconds: divided by the first number, modulo the second.
-_MONTH_PARTS = {"YEAR": (12, 0), "QUARTER": (3, 4), "MONTH": (1, 12)}
+_MONTH_PARTS = {"YEAR": (12, 0), "QUARTER": (1, 12), "MONTH": (1, 12)}
 _INTERVAL_PARTS = {
     "DAY": (86_400_000, 0),
     "HOUR": (3_600_000, 24),
@@ -160,7 +160,8 @@ def _interval_part(unit: str, value: datetime.timedelta) -> int:
     divisor, modulus = (_MONTH_PARTS if isinstance(value, int) else _INTERVAL_PARTS)[unit]
     number = value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
     part = quotient(number, divisor)
-    return part if not modulus else part - modulus * quotient(part, modulus)
+    part = part if not modulus else part - modulus * quotient(part, modulus)
+    return quotient(part - 1, 3) + 1 if unit == "QUARTER" else part
 
 
 def _bind_extract(call: CallSite) -> Kernel:

@@ -1,0 +1,57 @@
+"""Values that Flink 2.3 gave, where Python's functions of the same name have others."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.columns.functions.function_errors import UnsupportedFunctionError
+from tests.columns.rexes import call, column, lit, run
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("2024-01-31 10:00:00", 418727230), ("polygenelubricants", -(2**31)), ("abcdefgh", 1259673732), ("12", 1569)],
+)
+def test_hash_codes_of_texts_have_no_sign(text: str, code: int) -> None:
+    assert run(call("HASH_CODE", lit(text, "STRING"))) == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "data"), [("abc", b"\0\xbc"), ("g", None), ("\0", None), ("0g", None), ("a\n", None), ("", b"")]
+)
+def test_all_hexadecimal_digits_are_looked_at(text: str, data: bytes | None) -> None:
+    assert run(call("UNHEX", lit(text, "STRING"))) == [data]
+
+
+@pytest.mark.parametrize(("months", "quarter"), [(-13, 1), (-5, -1), (-2, 0), (0, 1), (2, 1), (14, 1), (15, 1), (4, 2)])
+def test_quarters_of_intervals(months: int, quarter: int) -> None:
+    assert run(call("QUARTER", lit(months, "INTERVAL MONTH"))) == [quarter]
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "count"),
+    [
+        ("aaa", "a{2}", 1),
+        ("x{", "x[{]", 1),
+        ("x}", "}", 1),
+        ("x{a}", r"x\{a\}", 1),
+        ("x{", "x{", None),
+        ("a{,3}", "a{,3}", None),
+        ("aaa", "a{1,2", None),
+        ("{", '{"a"', None),
+        ("a", "(?P<n>a)", None),
+        ("a", "(?#c)a", None),
+        ("a", "a**", None),
+    ],
+)
+def test_what_java_knows_of_expressions(text: str, pattern: str, count: int | None) -> None:
+    assert run(call("REGEXP_COUNT", lit(text, "STRING"), lit(pattern, "STRING"))) == [count]
+
+
+@pytest.mark.parametrize("pattern", ["(?<=a+)b", "a{1}{2}", "{2}", r"a\1"])
+def test_what_only_java_knows_is_refused(pattern: str) -> None:
+    """Flink has results; NULL would be wrong in silence."""
+    with pytest.raises(UnsupportedFunctionError, match="Python does not support"):
+        call("REGEXP_COUNT", lit("a", "STRING"), lit(pattern, "STRING"))
+    with pytest.raises(UnsupportedFunctionError):
+        run(call("REGEXP_COUNT", lit("a", "STRING"), column(0, "STRING")), ("STRING", [pattern]))
