@@ -42,13 +42,23 @@ def test_quarters_of_intervals(months: int, quarter: int) -> None:
         ("a", "(?P<n>a)", None),
         ("a", "(?#c)a", None),
         ("a", "a**", None),
+        ("a", r"\0", None),
+        ("a", r"[\b]", None),
+        ("größer als groß", r"\b\w", 3),  # no word begins after ö
+        ("", r"\B", 1),
+        ("aba", "a*?", 4),
+        ("]", "|]", 2),
+        ("foobar baz", "(?i)FOO|BAZ", 2),
+        ("foobar baz", "o(?i)BAR|BAZ", 2),
+        ("a\r\nb\rc\n", "(?m)^", 3),
+        ("a\r\nb\rc\n", "(?m)$", 4),
     ],
 )
-def test_what_java_knows_of_expressions(text: str, pattern: str, count: int | None) -> None:
+def test_matches_are_those_of_java(text: str, pattern: str, count: int | None) -> None:
     assert run(call("REGEXP_COUNT", lit(text, "STRING"), lit(pattern, "STRING"))) == [count]
 
 
-@pytest.mark.parametrize("pattern", ["(?<=a+)b", "a{1}{2}", "{2}", r"a\1"])
+@pytest.mark.parametrize("pattern", ["(?<=a+)b", "a{1}{2}", "{2}", r"a\1", "^*"])
 def test_what_only_java_knows_is_refused(pattern: str) -> None:
     """Flink has results; NULL would be wrong in silence."""
     with pytest.raises(UnsupportedFunctionError, match="Python does not support"):
