@@ -65,3 +65,31 @@ def test_what_only_java_knows_is_refused(pattern: str) -> None:
         call("REGEXP_COUNT", lit("a", "STRING"), lit(pattern, "STRING"))
     with pytest.raises(UnsupportedFunctionError):
         run(call("REGEXP_COUNT", lit("a", "STRING"), column(0, "STRING")), ("STRING", [pattern]))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value", "shown"),
+    [
+        ("%-5d|", "INT", 7, "7    |"),
+        ("%#x", "INT", 255, "0xff"),
+        ("%#d", "INT", 7, None),
+        ("%+s", "STRING", "a", None),
+        ("%+ d", "INT", 7, None),
+        ("%-05d", "INT", 7, None),
+        ("%,x", "INT", 7, None),
+        ("%+x", "INT", None, "null"),
+        ("%.1c", "INT", None, None),
+        ("%5n", "INT", 7, None),
+        ("%5%|%%", "INT", 7, "    %|%"),
+        ("%+f", "DOUBLE", float("nan"), "NaN"),
+        ("%,.1f", "DOUBLE", 12345.67, "12,345.7"),
+    ],
+)
+def test_formats_are_those_of_java(text: str, kind: str, value: object, shown: str | None) -> None:
+    assert run(call("PRINTF", lit(text, "STRING"), lit(value, kind))) == [shown]
+
+
+@pytest.mark.parametrize("text", ["%h", "%a", "%tY"])
+def test_conversions_that_only_java_knows_are_refused(text: str) -> None:
+    with pytest.raises(UnsupportedFunctionError, match=r"does not support '%.+' in PRINTF"):
+        run(call("PRINTF", lit(text, "STRING"), lit(7, "BIGINT")))

@@ -293,6 +293,7 @@ FUNCTIONS = [
         "PRINTF",
         signature("PRINTF", STRING, _TEXT, "ANY", variadic=True, optional=1, nullable=True),
         per_row(_printf, null_call=True),
+        fails=may_fail,
     ),
     *(
         Function(
