@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
-from firesteel.columns.functions.function_errors import UnsupportedFunctionError
+from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
 from tests.columns.rexes import call, column, lit, run
 
 
@@ -93,3 +95,36 @@ def test_formats_are_those_of_java(text: str, kind: str, value: object, shown: s
 def test_conversions_that_only_java_knows_are_refused(text: str) -> None:
     with pytest.raises(UnsupportedFunctionError, match=r"does not support '%.+' in PRINTF"):
         run(call("PRINTF", lit(text, "STRING"), lit(7, "BIGINT")))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [
+        ("MMMMM EEEEE", "F T"),
+        ("eee ee", "Thu 05"),
+        ("MMM LLLL EEEE", "Feb February Thursday"),
+        ("F", "1"),
+        ("'[MM]'", "[MM]"),
+    ],
+)
+def test_patterns_of_timestamps_are_those_of_the_newer_classes(pattern: str, shown: str) -> None:
+    moment = lit(datetime.datetime(2024, 2, 29, 23, 59), "TIMESTAMP(3)")
+    assert run(call("DATE_FORMAT", moment, lit(pattern, "STRING"))) == [shown]
+
+
+@pytest.mark.parametrize("pattern", ["yyyy[-MM]", "yyyy#", "MMMMMM", "hhh", "cc", "WW"])
+def test_patterns_that_the_newer_classes_refuse_or_read_otherwise_are_refused(pattern: str) -> None:
+    with pytest.raises(FunctionError):
+        run(call("DATE_FORMAT", lit(datetime.datetime(2024, 2, 29), "TIMESTAMP(3)"), lit(pattern, "STRING")))
+    with pytest.raises(FunctionError):
+        run(call("TO_TIMESTAMP", lit("2024", "STRING"), lit(pattern, "STRING")))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [("u", "4"), ("F", "5"), ("yyyy[MM]", "2024[02]"), ("hhhh MMMMM", "0011 February"), ("SS", "00")],
+)
+def test_patterns_of_texts_and_numbers_are_those_of_the_older_classes(pattern: str, shown: str) -> None:
+    assert run(call("DATE_FORMAT", lit("2024-02-29 23:59:00", "STRING"), lit(pattern, "STRING"))) == [shown]
+    seconds = lit(1_709_251_140, "BIGINT")
+    assert run(call("FROM_UNIXTIME", seconds, lit(pattern, "STRING"))) == [shown]

@@ -29,7 +29,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import finest_unit, java_formatter, java_parser
-from firesteel.columns.functions.lenient_dates import lenient_moment, lenient_parser, sql_moment
+from firesteel.columns.functions.lenient_dates import lenient_formatter, lenient_moment, lenient_parser, sql_moment
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import (
     instant_datetime,
@@ -278,9 +278,8 @@ def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
 
     def text(value: Any, pattern: str) -> str | None:
         if isinstance(value, str):
-            value = lenient_moment(value)
-            if value is None:
-                return None
+            moment = lenient_moment(value)
+            return None if moment is None else lenient_formatter(pattern)(moment)
         return java_formatter(pattern)(local_datetime(value, zone) if value.tzinfo else value)
 
     return text
@@ -352,7 +351,7 @@ def _from_unixtime(call: CallSite) -> Callable[..., str]:
     zone = call.context.time_zone
 
     def text(seconds: int, pattern: str = DEFAULT_FORMAT) -> str:
-        return java_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
+        return lenient_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
 
     return text
 
