@@ -45,6 +45,19 @@ def test_operators_are_the_same_changed_added_and_removed(tmp_path: Path) -> Non
     assert changes == {"numbers": "same", "another": "added", "map": "removed"}
 
 
+def test_removed_operators_are_in_the_order_of_the_old_program_whatever_it_prints(tmp_path: Path) -> None:
+    """A process of the program prints past Python's standard output."""
+    names = [f"m{number}" for number in range(8)]
+    maps = "".join(f".map(lambda n: n).uid({name!r}).disable_chaining()" for name in names)
+    head = "from firesteel.datastream import StreamExecutionEnvironment\nimport os\nos.system('echo printed')\n"
+    head += "numbers = StreamExecutionEnvironment.get_execution_environment().from_collection([1]).uid('numbers')\n"
+    (tmp_path / "old.py").write_text(f"{head}numbers{maps}.print()\nnumbers.get_execution_environment().execute()\n")
+    (tmp_path / "new.py").write_text(f"{head}numbers.print()\nnumbers.get_execution_environment().execute()\n")
+    command = ["diff", "--output", "json", str(tmp_path / "old.py"), str(tmp_path / "new.py")]
+    found = json.loads(CliRunner().invoke(cli, command).output)
+    assert [one["uid"] for one in found if one["uid"] and one["change"] == "removed"] == names
+
+
 def test_a_program_without_a_plan_is_named_with_its_error(tmp_path: Path) -> None:
     old = program(tmp_path / "old", "first", "map", 1)
     (tmp_path / "broken.py").write_text("unknown\n")

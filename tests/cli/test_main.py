@@ -68,6 +68,21 @@ def commands_of(group: click.Group, path: str = "") -> Iterator[tuple[str, click
             yield f"{path} {name}", command
 
 
+@pytest.mark.parametrize("words", [["top", "--interval", "nan"], ["check", "--timeout", "inf", __file__]])
+def test_numbers_are_finite(words: list[str]) -> None:
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert f"{words[2]} is not a finite number" in result.output
+
+
+def test_options_without_effect_and_files_without_directory_are_refused() -> None:
+    job = "0" * 32
+    result = CliRunner().invoke(cli, ["logs", "--level", "root=DEBUG", "--taskmanager", "tm"])
+    assert "--level sets levels of the JobManager, and takes no other option" in result.output
+    result = CliRunner().invoke(cli, ["profile", "-o", "/nowhere/at/all.json", job])
+    assert "--file '/nowhere/at/all.json': '/nowhere/at' is not a directory" in result.output
+
+
 def test_the_shell_completes_whatever_names_a_file() -> None:
     found = 0
     for path, command in commands_of(cli):

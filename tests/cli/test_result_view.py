@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from rich.console import Console
 
 from firesteel.cli.result_frame import frame_of
 from firesteel.cli.result_view import CHANGES_KEPT, ResultView
-from firesteel.cli.terminal_keys import keys_of
+from firesteel.cli.terminal_keys import keys_of, pressed
 from firesteel.common.types import Row, RowKind
 from firesteel.table import DataTypes
 
@@ -126,6 +128,31 @@ def test_a_row_opens_in_full() -> None:
     assert view.is_open
     view.press("q")
     assert not view.is_open
+
+
+def test_a_row_stays_open_while_the_rows_change() -> None:
+    view = view_of(*inserted(2))
+    for key in ("up", "enter"):
+        view.press(key)
+    view.add([change(RowKind.DELETE, "w1", 1), change(RowKind.INSERT, "w2", 2), change(RowKind.DELETE, "w2", 2)])
+    assert words(view) == ["w0"]
+    assert screen(view)[2].split() == ["word", "(STRING)", "w1"]
+
+
+def test_keys_that_are_no_digits_do_not_sort() -> None:
+    view = view_of(*inserted(2))
+    view.press("²")  # a key of French keyboards
+    assert view.sorted_by is None
+
+
+def test_only_a_closed_terminal_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as file, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", file)
+        os.write(writer, b"\xe9")  # in Latin-1, or the half of a character
+        assert pressed(1) == []
+        os.close(writer)
+        assert pressed(1) == ["interrupt"]
 
 
 def test_the_selection_begins_at_the_edge_it_comes_from_and_stops_at_the_other() -> None:

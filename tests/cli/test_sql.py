@@ -191,6 +191,25 @@ def test_the_prompt_takes_commands_without_a_semicolon_and_says_what_is_meant() 
     assert '("FORM" before it: did you mean "FROM"?)' in done.stderr
 
 
+def test_rows_for_programs_have_no_prompt_among_them_and_the_last_statement_needs_no_semicolon() -> None:
+    done = firesteel("sql", "--output", "json", text="help\nSHOW CATALOGS;\nSHOW\n  DATABASES")
+    assert list(map(json.loads, done.stdout.splitlines())) == [
+        {"catalog name": "default_catalog"},
+        {"database name": "default_database"},
+    ]
+    assert "HELP              Print the available commands." in done.stderr
+
+
+def test_a_file_is_a_text_in_utf_8(tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_bytes(b"\xef\xbb\xbfSHOW CATALOGS")  # as some editors begin it
+    assert "default_catalog" in firesteel("sql", "-f", str(script)).stdout
+    script.write_bytes(b"SELECT 'caf\xe9'")
+    done = firesteel("sql", "-i", str(script), "-e", "SHOW CATALOGS", check=False)
+    assert done.returncode == 1
+    assert f"{script} is not a text in UTF-8: invalid continuation byte at byte 11" in done.stderr
+
+
 def test_commands_inside_a_statement_are_hinted_at_and_words_with_a_backslash_are_commands() -> None:
     lines = ["\\d", "SHOW", "quit", "DATABASES;", "SELECT", "help", "FROM", "t", ";", "\\q"]
     done = firesteel("sql", text="\n".join(lines) + "\n")

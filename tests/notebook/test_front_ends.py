@@ -88,3 +88,18 @@ def test_batch_mode_of_an_environment_that_streams_is_refused(t_env: TableEnviro
         SqlMagic(shell)("--batch", "SELECT 1")
     SqlMagic(shell)("--batch -e other", "SET 'parallelism.default' = '1'")
     assert shell.user_ns["other"].get_config().get("execution.runtime-mode", "") == "BATCH"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("-n many", "%%sql -n many: argument -n/--rows: invalid int value: 'many'"),
+        ("-n 0", "%%sql -n 0: expected at least 1 row"),
+        ("-o 'rows", "%%sql -o 'rows: No closing quotation"),
+        ("SELECT 1", "%%sql has no option SELECT; its help is: %%sql?"),
+    ],
+)
+def test_wrong_options_are_one_message(line: str, message: str) -> None:
+    with pytest.raises(ValidationException) as raised:
+        SqlMagic(Shell())(line, "SELECT 1")
+    assert str(raised.value) == message

@@ -160,3 +160,9 @@ def test_results_that_are_no_list_are_refused_as_in_pyflink(answer: Any, wrong: 
     expected = f"The result of AsyncFunction {wrong}, please check the methods 'async_invoke' and 'timeout' of class"
     with pytest.raises(UserFunctionError, match=f"{expected} 'Answering'"):
         run(Answering(answer))
+
+
+def test_delays_stay_at_their_bound_however_many_attempts_there_are() -> None:
+    strategy = ExponentialBackoffDelayRetryStrategy(10**6, 100, 1000, 2.0, EMPTY, ANY_ERROR)
+    delays = [strategy.get_backoff_time_millis(attempt) for attempt in (1, 2, 4, 5, 5000)]
+    assert delays == [100, 200, 800, 1000, 1000]

@@ -43,12 +43,16 @@ class DiskDictMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.table = DiskStore(TINY).table()
-        self.model: dict[Any, list[int]] = {}
+        self.model: dict[Any, Any] = {}
 
     @rule(entry=ENTRIES, value=st.integers())
     def put(self, entry: Any, value: int) -> None:
         self.table[entry] = [value]
         self.model[entry] = [value]
+
+    @rule(entry=ENTRIES)
+    def put_none(self, entry: Any) -> None:
+        self.table[entry] = self.model[entry] = None
 
     @rule(entry=ENTRIES, value=st.integers())
     def change_in_place(self, entry: Any, value: int) -> None:
@@ -70,12 +74,13 @@ class DiskDictMachine(RuleBasedStateMachine):
 
     @rule(entry=ENTRIES)
     def remove(self, entry: Any) -> None:
-        assert (self.table.pop(entry, None) is None) == (self.model.pop(entry, None) is None)
+        assert self.table.pop(entry, "absent") == self.model.pop(entry, "absent")
 
     @rule(entries=st.lists(ENTRIES))
     def read(self, entries: list[Any]) -> None:
         in_memory = list(self.table._cached)
-        assert dict(self.table.values_of(entries)) == {entry: self.model.get(entry) for entry in entries}
+        expected = {entry: self.model.get(entry, "absent") for entry in entries}
+        assert dict(self.table.values_of(entries, "absent")) == expected
         assert list(self.table._cached) == in_memory
 
     @rule()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -20,9 +21,11 @@ from firesteel.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from firesteel.functions.operator_descriptors import WindowOperator
+from firesteel.operators.chain.factory import make_operator
+from firesteel.operators.chain.operator import Output, TaskInfo
 from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.operators.state.disk_pairs import WindowsDict
-from firesteel.operators.state.keyed_state_backend import KeyedStateBackend
+from firesteel.operators.state.keyed_state_backend import TIMERS_TABLE, KeyedStateBackend
 from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.state_table import DELETED
 from firesteel.operators.windows.window_at_end import WindowAtEndRunner
@@ -211,3 +214,41 @@ def test_a_custom_window_assigner_is_called_for_each_element() -> None:
         h.process_batch([("a", 1), ("a", 2), ("a", 4), ("a", 5)], [1, 2, 3, 4])
         h.end()
         assert (h.values, h.side_output(LATE)) == ([("a", 0, [2, 4])], [])
+
+
+@BACKENDS
+def test_windows_that_another_trigger_has_fired_do_not_fire_again(configuration: dict[str, str]) -> None:
+    small = configuration | {"state.backend.rocksdb.memory.fixed-per-slot": "1b"}
+    with windows(TEN, lateness=100, configuration=configuration) as before:
+        for number in range(30):
+            before.process((number % 7, number), number)
+        before.watermark(15)
+        with windows(TEN, configuration=small, snapshot=before.snapshot()) as after:
+            after.end()
+            assert sorted(after.values) == sorted(
+                (key, start, [number for number in range(start, start + 10) if number % 7 == key])
+                for key in range(7)
+                for start in (10, 20)
+            )
+            assert list(after.operator.timers.registered()) == []
+
+
+def test_timers_of_another_trigger_are_not_read_into_memory() -> None:
+    limit = 1 << 20
+    configuration = ON_DISK | {"state.backend.rocksdb.memory.fixed-per-slot": f"{limit}b"}
+    descriptor = WindowOperator(TEN, EventTimeTrigger(), 0, None, None, Show())
+    task = TaskInfo("job", "vertex", "vertex", 0, 1, 128, 0, False, configuration)
+    operator = make_operator(descriptor, "operator", task, Output(None))
+    window = TimeWindow(0, 10)
+    for begin in range(0, 40_000, 1000):
+        keys = range(begin, begin + 1000)
+        operator.load_keyed((CONTENTS_TABLE, {(key, window): [key] for key in keys}))
+        operator.load_keyed((TIMERS_TABLE, {(key, 0, window, 30): True for key in keys}))
+        operator.load_keyed((TIMERS_TABLE, {(key, 0, window, 9): True for key in keys if key % 2}))
+    tracemalloc.start()
+    operator.open()
+    assert tracemalloc.get_traced_memory()[1] < 5 * limit
+    tracemalloc.stop()
+    assert isinstance(operator, WindowAtEndRunner)
+    assert len(operator.backend.tables[CONTENTS_TABLE]) == 20_000
+    operator.close()

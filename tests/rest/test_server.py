@@ -208,6 +208,7 @@ async def test_answers_may_be_read_by_pages_that_an_option_names(make_rest: Call
         ("/jobs/{job}/checkpoints/details/77/subtasks/{vertex}", 404),
         (f"/jobs/{{job}}/checkpoints/details/2/subtasks/{UNKNOWN}", 404),
         ("/jobs/{job}/exceptions?maxExceptions=many", 400),
+        ("/jobs/{job}/exceptions?maxExceptions=%C2%B2", 400),
     ],
 )
 async def test_not_found_errors_have_the_same_format(rest: Rest, path: str, status: int) -> None:

@@ -163,6 +163,7 @@ def test_statement_sets_and_scripts():
         ("CREATE TABLE t (a NOSUCH)", "at line 1, column"),
         ("FOO BAR", 'Encountered "FOO" at line 1, column 1.'),
         ("SELECT INTERVAL 'x' SECOND", "Illegal interval literal format 'x'"),
+        ("SELECT INTERVAL '²' YEAR", "Illegal interval literal format '²'"),
         ("", 'Encountered "<EOF>"'),
     ],
 )

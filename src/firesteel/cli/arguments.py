@@ -17,6 +17,7 @@ from firesteel.cli.command_group import FileText, OptionPair, refuse_option
 from firesteel.common.checks import with_article
 from firesteel.common.options.deprecated_keys import with_current_keys
 from firesteel.common.options.execution_options import ATTACHED, EXECUTION_TARGET
+from firesteel.common.options.kinds import text_of
 from firesteel.common.options.known_options import doubt_about
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.option_check import check_option
@@ -132,13 +133,9 @@ def _flat(data: dict[str, object], prefix: str) -> Iterator[tuple[str, str | Non
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{prefix}{key}", ";".join(map(_as_text, value))
+            yield f"{prefix}{key}", ";".join(map(text_of, value))
         else:
-            yield f"{prefix}{key}", None if value is None else _as_text(value)
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            yield f"{prefix}{key}", None if value is None else text_of(value)
 
 
 _DEPENDENCY_FLAGS = (

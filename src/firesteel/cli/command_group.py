@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -104,9 +105,16 @@ class Whole(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A range of numbers, named as `Whole` is."""
+    """A range of finite numbers, named as `Whole` is; NaN is in each range of click's."""
 
     name = "number"
+
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Refuse NaN and infinity."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 class FileText(TextType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,12 +80,14 @@ def _job_graph(program: Path, options: list[str], arguments: tuple[str, ...]) ->
 
     The process ends with this one, also if the program waits for ever and this one is killed.
     """
-    command = [sys.executable, "-m", "firesteel", "plan", *options, "--format", "json", "job", str(program)]
-    given = [*command, "--", *arguments]
-    planned = subprocess.run(given, capture_output=True, text=True, preexec_fn=die_with_parent)
-    if planned.returncode != 0:
-        raise PlanError(f"{program}: {printable(planned.stderr.strip().removeprefix('Error: '))}")
-    return JobGraph.from_dict(json.loads(planned.stdout))
+    with tempfile.TemporaryDirectory() as directory:
+        found = Path(directory) / "plan.json"  # Standard output has what the processes of the program print.
+        output = ["--format", "json", "-o", str(found)]
+        command = [sys.executable, "-m", "firesteel", "plan", *options, *output, "job", str(program), "--", *arguments]
+        planned = subprocess.run(command, capture_output=True, text=True, preexec_fn=die_with_parent)
+        if planned.returncode != 0:
+            raise PlanError(f"{program}: {printable(planned.stderr.strip().removeprefix('Error: '))}")
+        return JobGraph.from_dict(json.loads(found.read_text()))
 
 
 def operator_changes(before: JobGraph, after: JobGraph) -> Iterator[OperatorChange]:
@@ -96,9 +99,9 @@ def operator_changes(before: JobGraph, after: JobGraph) -> Iterator[OperatorChan
             yield OperatorChange(operator_id, node.name, node.given_id, "changed" if detail else "same", detail)
         else:
             yield OperatorChange(operator_id, node.name, node.given_id, "added")
-    for operator_id in old.keys() - new.keys():
-        node = old[operator_id][1]
-        yield OperatorChange(operator_id, node.name, node.given_id, "removed")
+    for operator_id, (_, node) in old.items():
+        if operator_id not in new:
+            yield OperatorChange(operator_id, node.name, node.given_id, "removed")
 
 
 _Placed = tuple[JobVertex, ChainedOperator]

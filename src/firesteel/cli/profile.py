@@ -52,6 +52,9 @@ def profile(address: str, output: str, seconds: float, rate: float, file: Path |
 
     The file has a profile per subtask. https://www.speedscope.app shows it; it stays in your browser.
     """
+    path = file or Path(f"profile-{job_id}.speedscope.json")
+    if not path.parent.is_dir():  # It would be too late after the samples.
+        raise click.UsageError(f"--file {str(path)!r}: {str(path.parent)!r} is not a directory")
     with cluster_at(address) as cluster:
         name = str(cluster.get(f"/jobs/{job_id}")["name"])
         recorded = Recording()
@@ -59,7 +62,6 @@ def profile(address: str, output: str, seconds: float, rate: float, file: Path |
             recorded.add(piece)
     if not recorded.has_samples:
         raise ClusterClientError(0, f"no subtask of job {job_id} was running: there is nothing to show")
-    path = file or Path(f"profile-{job_id}.speedscope.json")
     _write(path, json.dumps(recorded.to_speedscope(name)))
     show(output, {"job-id": job_id, "file": str(path)}, f"Profile of job {job_id} written to {path}.")
 

@@ -94,7 +94,7 @@ def _named(vertices: Sequence[_Vertex], given: tuple[str, ...]) -> dict[str, int
     wanted = {}
     for text in given:
         name, _, number = text.rpartition("=")
-        if not number.isdigit() or not name:
+        if not number.isdecimal() or not name:
             raise click.UsageError(f"--vertex is {text!r}, expected VERTEX=N, such as {vertices[0].name!r}=4")
         wanted[_vertex(vertices, name)] = int(number)
     return wanted

@@ -102,7 +102,7 @@ def _selected_row(view: ResultView) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    columns = zip(view.row_type.field_names(), type_texts(view.row_type), view.selected_cells(), strict=True)
+    columns = zip(view.row_type.field_names(), type_texts(view.row_type), view.opened, strict=True)
     for name, kind, text in list(columns)[view.first_line :]:
         table.add_row(Text(f"{in_one_line(name)} ({kind})"), Text(in_one_line(text)))
     return table

@@ -36,7 +36,7 @@ class ResultView:
     Attributes:
         refreshes: How often rows are added.
         selected: The number of the selected row of the page; None if there is none.
-        is_open: Whether the selected row is shown in full.
+        opened: The values of the row that is shown in full, as they were when it was opened; empty if none is.
         first_line: The first line of that row that is shown.
         dialog: The question that is open; None if none is.
     """
@@ -50,7 +50,7 @@ class ResultView:
         self.sorted_by: int | None = None
         self.descends = False
         self.selected: int | None = None
-        self.is_open = False
+        self.opened: list[str] = []
         self.first_line = 0
         self.dialog: Dialog | None = None
         self._sought = ""
@@ -112,7 +112,12 @@ class ResultView:
         begin = (self.page - 1) * self.page_rows
         return self.rows()[begin : begin + self.page_rows]
 
-    def selected_cells(self) -> list[str]:
+    @property
+    def is_open(self) -> bool:
+        """Return whether a row is shown in full."""
+        return bool(self.opened)
+
+    def _selected_cells(self) -> list[str]:
         """Return the values of the selected row in full, none if there is no such row."""
         shown = self.shown()
         has_row = self.selected is not None and self.selected < len(shown)
@@ -134,7 +139,7 @@ class ResultView:
             self._answer(self.dialog, key)
         elif self.is_open:
             self._press_in_row(key)
-        elif key.isdigit():
+        elif key.isdecimal():
             self._sort_by(int(key) - 1)
         elif key in self._actions:
             self._actions[key](self)
@@ -146,7 +151,7 @@ class ResultView:
 
     def _press_in_row(self, key: str) -> None:
         if key in _CLOSE_ROW:
-            self.is_open = False
+            self.opened = []
         elif key in _LINES:
             self.first_line = max(0, min(self.first_line + _LINES[key], len(self.row_type.fields) - 1))
 
@@ -193,7 +198,7 @@ class ResultView:
         self.first_column = max(0, min(self.first_column + step, len(self.row_type.fields) - 1))
 
     def _open(self) -> None:
-        self.is_open, self.first_line = bool(self.selected_cells()), 0
+        self.opened, self.first_line = self._selected_cells(), 0
 
     _actions: ClassVar[dict[str, Callable[[ResultView], None]]] = {
         "n": lambda self: self._go_to(self.page + 1),

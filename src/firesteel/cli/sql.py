@@ -67,16 +67,28 @@ def sql(
     try:
         with reported_errors(file or Path("sql"), verbose):
             session = SqlSession(settings, verbose, output)
-            succeeded = init is None or run_script(session, init.read_text(), str(init))
+            succeeded = init is None or run_script(session, _text_of(init), str(init))
             if not succeeded:
                 raise SystemExit(1)
             if file is None and statements is None:
                 run_prompt(session)
                 return
-            text, origin = (statements or "", "-e") if file is None else (file.read_text(), str(file))
+            text, origin = (statements or "", "-e") if file is None else (_text_of(file), str(file))
             succeeded = run_script(session, text, origin) and session.wait_for_jobs()
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)
         raise SystemExit(130) from None
     if not succeeded:
         raise SystemExit(1)
+
+
+def _text_of(script: Path) -> str:
+    """Return the text of a file, which editors may begin with a mark of its encoding.
+
+    Raises:
+        UsageError: it is not in UTF-8.
+    """
+    try:
+        return script.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{script} is not a text in UTF-8: {error.reason} at byte {error.start}") from None

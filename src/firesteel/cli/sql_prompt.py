@@ -27,13 +27,17 @@ def run_prompt(session: SqlSession) -> None:
     buffer = ""
     while not session.is_over:
         try:
-            line = input(_MORE if buffer else _PROMPT)
+            # Without a terminal they would be among the rows that a program reads.
+            line = input((_MORE if buffer else _PROMPT) if session.has_screen else "")
         except KeyboardInterrupt:
             buffer = ""
-            print()
+            print(file=sys.stderr)
             continue
         except EOFError:
-            print()
+            if sys.stdin.isatty():
+                print(file=sys.stderr)
+            elif buffer:  # The last statement of a file needs no semicolon.
+                session.execute(buffer)
             break
         if command_of(line) is not None:
             if not buffer:  # These need no semicolon.
@@ -44,7 +48,7 @@ def run_prompt(session: SqlSession) -> None:
     if history is not None:
         _save(history)
     if session.has_running_jobs():
-        print("[INFO] Cancelling the jobs that are still running inside this process.")
+        session.tell("[INFO] Cancelling the jobs that are still running inside this process.")
 
 
 def _execute_complete(session: SqlSession, buffer: str, has_history: bool) -> str:

@@ -80,12 +80,12 @@ class SqlSession:
             else:
                 self._run(parse(text))
                 if self._shows_times:
-                    self._tell(f"Time: {(time.monotonic() - begun_s) * 1000:,.0f} ms")
+                    self.tell(f"Time: {(time.monotonic() - begun_s) * 1000:,.0f} ms")
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, KeyboardInterrupt):
                 if where:
                     raise
-                self._tell("Query terminated.")
+                self.tell("Query terminated.")
                 return True
             self._report(error, where)
             return False
@@ -107,7 +107,7 @@ class SqlSession:
         elif result.get_result_kind() == ResultKind.SUCCESS:
             if isinstance(statement, s.SetOption) and statement.key is not None and not statement.reset:
                 self._warn_of_unknown(statement.key)
-            self._tell("[INFO] Execute statement succeeded.")
+            self.tell("[INFO] Execute statement succeeded.")
         elif self._output == "text":
             result.print()
         else:
@@ -132,13 +132,13 @@ class SqlSession:
 
             show_screen(result, None if mode == "changelog" else self._context.get(SQL_CLIENT_MAX_ROWS))
 
-    def _tell(self, text: str) -> None:
+    def tell(self, text: str) -> None:
         """Print a message, which must not get among rows that a program reads."""
         print(text, file=sys.stdout if self._output == "text" else sys.stderr, flush=True)
 
     def _warn_of_unknown(self, key: str) -> None:
         if key not in known_options() and not key.startswith(FREE_PREFIXES) and doubt_about(key) is None:
-            self._tell(f"[WARNING] there is no option {key!r}: it has no effect unless the job's functions read it")
+            self.tell(f"[WARNING] there is no option {key!r}: it has no effect unless the job's functions read it")
 
     def _report(self, error: Exception, where: str) -> None:
         sys.stdout.flush()
@@ -153,11 +153,11 @@ class SqlSession:
     def _follow(self, result: TableResult) -> None:
         """Report the job of an INSERT, and wait for it if `table.dml-sync` is set."""
         client: Any = result.get_job_client()
-        self._tell("[INFO] SQL update statement has been successfully submitted to the cluster:")
-        self._tell(f"Job ID: {client.get_job_id()}\n")
+        self.tell("[INFO] SQL update statement has been successfully submitted to the cluster:")
+        self.tell(f"Job ID: {client.get_job_id()}\n")
         if self._context.waits_for_inserts:
             client.wait()
-            self._tell("[INFO] Complete execution of the SQL update statement.")
+            self.tell("[INFO] Complete execution of the SQL update statement.")
 
     def wait_for_jobs(self) -> bool:
         """Wait for the jobs that run inside this process, and return whether all succeeded."""
@@ -182,18 +182,18 @@ class SqlSession:
 
     def _quit(self) -> None:
         self.is_over = True
-        self._tell("[INFO] Exiting firesteel SQL client...")
+        self.tell("[INFO] Exiting firesteel SQL client...")
 
     def _clear(self) -> None:
         if sys.stdout.isatty():
             print("\033[H\033[2J", end="", flush=True)
 
     def _help(self) -> None:
-        print(_HELP)
+        self.tell(_HELP)
 
     def _timing(self) -> None:
         self._shows_times = not self._shows_times
-        self._tell(f"[INFO] Timing is {'on' if self._shows_times else 'off'}.")
+        self.tell(f"[INFO] Timing is {'on' if self._shows_times else 'off'}.")
 
     commands: ClassVar[dict[str, Callable[[SqlSession], None]]] = {
         "QUIT": _quit,

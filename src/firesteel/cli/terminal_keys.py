@@ -61,4 +61,5 @@ def pressed(within_s: float) -> list[str]:
     file = sys.stdin.fileno()
     if not select.select([file], [], [], within_s)[0]:
         return []
-    return keys_of(os.read(file, _READ_BYTES).decode(errors="ignore")) or ["interrupt"]
+    data = os.read(file, _READ_BYTES)
+    return keys_of(data.decode(errors="ignore")) if data else ["interrupt"]

@@ -69,6 +69,8 @@ def logs(
 ) -> None:
     """Print the log of the JobManager or of a TaskManager, or the output of a job."""
     if levels:
+        if follow or task_manager is not None or job_id is not None:
+            raise click.UsageError("--level sets levels of the JobManager, and takes no other option but --output")
         with cluster_at(address) as cluster:
             found = cluster.set_log_levels(_level_of(text) for text in levels)
         show(output, found, "\n".join(f"{level:8} {name}" for name, level in found.items()))

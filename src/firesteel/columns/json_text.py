@@ -73,11 +73,10 @@ def _iso(value: datetime.datetime) -> str:
 def _number(value: float) -> str:
     """Return a floating point number as `BigDecimal` writes it, which has no -0.0; a FLOAT has the digits of a DOUBLE.
 
-    Raises:
-        ValueError: JSON has no such number.
+    JSON has no infinity and no NaN: Flink writes them as texts.
     """
     if not math.isfinite(value):
-        raise ValueError(f"JSON has no number {double_text(value)}")
+        return quote(double_text(value))
     return str(Decimal(double_text(value))) if value else "0.0"
 
 

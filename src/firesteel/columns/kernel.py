@@ -213,6 +213,28 @@ class TimedKernel(Kernel):
         self._watermark = snapshot
 
 
+class WindowKernel(TimedKernel):
+    """A kernel of windows that are emitted once, also if another job goes on from a savepoint.
+
+    Flink's `WindowAggOperator` likewise keeps its watermark, unlike all other operators: the state of a window that was
+    emitted is gone, and a late row would make a window of its own.
+    """
+
+    carries_state = True
+
+    def take_over(self, snapshots: Sequence[Snapshot]) -> None:
+        """Go on from the watermark that was furthest, as subtasks without work stay behind.
+
+        After the end of all input no window is left, and those of new input begin anew.
+        """
+        self._watermark = max((found for found in snapshots if found < MAX_WATERMARK), default=MIN_WATERMARK)
+
+    def _advance(self, timestamp: int) -> int:
+        """Return the watermark after another one, which is behind it if the sources begin anew."""
+        self._watermark = max(self._watermark, timestamp)
+        return self._watermark
+
+
 class KernelFactory(Protocol):
     """Picklable plan of a kernel. It is shipped with the job and creates the kernel in the subtask."""
 

@@ -361,13 +361,11 @@ def _parse_boolean(key: str, text: str) -> bool:
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, float):
         from firesteel.common.values.java_text import double_text  # late import: few programs have such an option
 
         return double_text(value)
-    return value.hex() if isinstance(value, bytes) else str(value)
+    return value.hex() if isinstance(value, bytes) else kinds.text_of(value)
 
 
 def set_default_options(options: Mapping[str, str]) -> None:

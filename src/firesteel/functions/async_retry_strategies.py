@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from firesteel.common.growth import grown
+
 OUT = TypeVar("OUT")
 
 ExceptionPredicate = Callable[[Exception], bool]
@@ -221,8 +223,7 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         """Return the delay in milliseconds; after the first attempt it is the initial delay."""
-        grown = self._initial_delay * self._multiplier ** max(current_attempts - 1, 0)
-        return int(min(grown, self._max_retry_delay))
+        return int(grown(self._initial_delay, self._multiplier, max(current_attempts - 1, 0), self._max_retry_delay))
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         """Return the given predicates."""

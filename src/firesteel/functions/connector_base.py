@@ -127,7 +127,7 @@ class Source(WithoutJava, Generic[T_out]):
         """Return whether the source is bounded. Its splits are discovered once, unless it has `grows_to_end`."""
         return True
 
-    def discover_splits(self) -> Sequence[SourceSplit]:
+    def discover_splits(self) -> Iterable[SourceSplit]:
         """Return all splits with their currently readable positions; called in the JobManager's process.
 
         If an unbounded source no longer returns a split, the split is finished: it is read to its end and then removed.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from firesteel.common.values.ownership import IMMUTABLE, own
-from firesteel.functions.splits import Chunk, Discovered, Known, Split, SplitRange, in_chunks
+from firesteel.functions.splits import WITHOUT_SPLITS, Chunk, Discovered, Known, Split, SplitRange, in_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ListedSplits(SourceEnumerator):
 
     def discover(self, parallelism: int, known: Known) -> Discovered:
         """Return the listed splits, dealt round-robin."""
-        is_bounded, listed = self._source.is_bounded(), self._source.discover_splits()
+        is_bounded, listed = self._source.is_bounded(), _with_own_ids(self._source.discover_splits(), self._source)
         splits = [
             Split(s.split_id, i % parallelism, s.start, s.end, grows=_grows(s) if is_bounded else not s.is_finished)
             for i, s in enumerate(listed)
@@ -141,8 +141,30 @@ class ListedSplits(SourceEnumerator):
         """Return the listed splits up to their final ends."""
         return [
             Split(s.split_id, i % parallelism, s.start, s.end if s.final_end is None else s.final_end)
-            for i, s in enumerate(self._source.discover_splits())
+            for i, s in enumerate(_with_own_ids(self._source.discover_splits(), self._source))
         ]
+
+
+class _Named(Protocol):
+    @property
+    def split_id(self) -> str: ...
+
+
+_S = TypeVar("_S", bound=_Named)
+
+
+def _with_own_ids(found: Iterable[_S], source: object) -> list[_S]:
+    """Return the splits that a source has listed.
+
+    Raises:
+        ValueError: two have the same id, so that only one of them would be read, or one has none.
+    """
+    listed = list(found)
+    ids = {split.split_id for split in listed}
+    if len(ids) < len(listed) or WITHOUT_SPLITS in ids:
+        of = f"discover_splits() of {type(source).__name__}"
+        raise ValueError(f"{of} returned {len(listed)} splits with {len(ids)} ids; each has its own, and none is empty")
+    return listed
 
 
 def _grows(split: Any) -> bool:

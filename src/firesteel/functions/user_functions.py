@@ -168,6 +168,9 @@ class ReduceFunction(Function, Generic[T]):
         Args:
             value1: The reduced value of the former elements.
             value2: The next element.
+
+        Returns:
+            The combination; None is no value, so that the next element begins anew and a window does not fire.
         """
 
 
@@ -202,7 +205,7 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
             accumulator: The present accumulator, which may be changed.
 
         Returns:
-            The new accumulator.
+            The new accumulator; None is no value, so that the next element gets a new one.
         """
 
     @abstractmethod
@@ -211,6 +214,9 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
 
         Args:
             accumulator: The accumulator, which must not be changed.
+
+        Returns:
+            The result; a window whose result is None does not fire.
         """
 
     @abstractmethod

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from firesteel.common.options.kinds import text_of
 from firesteel.errors import FiresteelError
 from firesteel.gateway.operation import Operation
 from firesteel.gateway.result_rows import RowFormat
@@ -87,7 +88,7 @@ class GatewayCall:
         for key, value in found.items():
             if not isinstance(value, (str, int, float, bool)):
                 raise RestError(400, f"{name} has {value!r:.80} for {key!r}, expected a string")
-        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in found.items()}
+        return {key: text_of(value) for key, value in found.items()}
 
     def required(self, name: str) -> Any:
         """Return a field of the body.

@@ -55,9 +55,7 @@ class SqlMagic:
         last query as a DataFrame), -n ROWS (how many are shown; 20), --changelog (each change rather than the rows that
         are left), --batch (makes the environment for batch mode).
         """
-        options, unknown = _PARSER.parse_known_args(shlex.split(line))
-        if unknown:
-            raise ValidationException(f"%%sql has no option {unknown[0]}; its help is: %%sql?")
+        options = _options(line)
         environment = self._environment(options.environment, options.batch)
         for statement in split_statements(cell):
             self._execute(environment, statement.text, options)
@@ -87,6 +85,23 @@ class SqlMagic:
             result.wait()
         elif result.get_result_kind() == ResultKind.SUCCESS_WITH_CONTENT:
             display(result)
+
+
+def _options(line: str) -> argparse.Namespace:
+    """Return the options of the magic.
+
+    Raises:
+        ValidationException: one is unknown, or has no such value.
+    """
+    try:
+        options, unknown = _PARSER.parse_known_args(shlex.split(line))
+    except (argparse.ArgumentError, ValueError) as error:
+        raise ValidationException(f"%%sql {line}: {error}") from None
+    if unknown:
+        raise ValidationException(f"%%sql has no option {unknown[0]}; its help is: %%sql?")
+    if options.rows < 1:
+        raise ValidationException(f"%%sql -n {options.rows}: expected at least 1 row")
+    return options
 
 
 def _live(result: TableResult, shown: int, is_changelog: bool, is_terminal: bool) -> list[Row]:

@@ -306,4 +306,6 @@ class ReduceRunner(KeyedFunctionOperator):
 
     def end_key(self, key: object) -> None:
         """Emit the final value of the key with the maximum timestamp (Flink: `BatchGroupedReduceOperator`)."""
-        self.collector.collect((self._table.data[key],), MAX_WATERMARK)
+        reduced = self._table.data[key]
+        if reduced is not None:
+            self.collector.collect((reduced,), MAX_WATERMARK)

@@ -49,7 +49,7 @@ async def _slots(call: Call) -> Answer:
 async def _stdout(call: Call) -> Answer:
     """Return what a job has printed, from `offset` on; `offset` of the answer says where its text begins."""
     asked = call.query.get("offset", "0")
-    if not asked.isdigit():
+    if not asked.isdecimal():
         raise RestError(400, f"Bad request, could not parse parameters: offset is {asked!r}, expected a number")
     try:
         dispatcher = await call.cluster.dispatcher()

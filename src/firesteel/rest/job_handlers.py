@@ -54,7 +54,7 @@ async def _status(call: Call) -> Answer:
 
 async def _exceptions(call: Call) -> Answer:
     text = call.query.get("maxExceptions", "20")
-    if not text.isdigit():
+    if not text.isdecimal():
         raise RestError(400, f"maxExceptions is {text!r}, expected a number")
     job = await call.cluster.job(call.path["jobid"])
     size = job_messages.exception_history_size(job, call.cluster.configuration)

@@ -83,7 +83,7 @@ class _StatsD:
 
     def __init__(self, options: ReporterOptions) -> None:
         host, port = options.values.get("host"), options.values.get("port", "")
-        if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
             raise InvalidOptionError(
                 f"options {options.key('host')!r} and '.port' are {host!r} and {port!r}, expected both"
             )

@@ -43,7 +43,7 @@ class Call:
             RestError: it is not (400).
         """
         text = self.path[name]
-        if not text.isdigit():
+        if not text.isdecimal():
             raise RestError(400, f"Bad request, could not parse parameters: {name} is {text!r}, expected a number")
         return int(text)
 

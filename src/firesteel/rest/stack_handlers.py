@@ -52,7 +52,7 @@ def _index(call: Call, count: int) -> int | None:
     text = call.query.get("subtaskindex")
     if text is None:
         return None
-    if not text.isdigit():
+    if not text.isdecimal():
         raise RestError(400, f"subtaskindex is {text!r:.80}, expected a number")
     if int(text) >= count:
         raise RestError(404, f"Invalid subtask index for vertex {call.path['vertexid']}: {text}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -126,7 +126,7 @@ def run_local(
             afterwards, as after a failure. Only the last run counts.
         checkpoint: Directory of the job's checkpoints; None uses a temporary one. If it contains checkpoints, the job
             restores the last one.
-        clock: The processing time; None uses the machine's clock.
+        clock: The processing time while the job runs; None uses the machine's clock.
         clock_step_ms: Milliseconds by which the clock advances after each batch.
         batches: Number of batches after which the job is killed (STREAMING only); None runs it to its end.
         savepoint: Directory of a savepoint that is taken after the last batch (STREAMING only).
@@ -134,6 +134,7 @@ def run_local(
     Raises:
         UserFunctionError: user code raised an error.
         TranslationError: a source is unbounded, and `batches` is not set.
+        ValueError: an argument would have no effect.
         StateRestoreError: the state at `execution.state-recovery.path` does not fit the program.
 
     Example:
@@ -143,9 +144,14 @@ def run_local(
         [10, 20]
     """
     job_graph = _job_graph_of(program)
+    if job_graph.job_type == "BATCH" and (batches is not None or savepoint is not None):
+        raise ValueError("a BATCH job has neither batches nor savepoints")
+    if clock_step_ms and clock is None:
+        raise ValueError("clock_step_ms needs a clock")
     set_parallelism(job_graph, default_parallelism)
     parent = made_directory(temporary_directory(job_graph.configuration))
     with (
+        clock or nullcontext(),
         tempfile.TemporaryDirectory(prefix="firesteel-", dir=parent) as temporary,
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements, clock)) as job,
     ):

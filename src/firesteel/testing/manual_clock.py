@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from firesteel.operators.chain.clock import use_time_source
+from firesteel.operators.chain.clock import TimeSource, use_time_source
 
 
 class ManualClock:
@@ -22,6 +22,7 @@ class ManualClock:
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
+        self._former: list[TimeSource | None] = []
 
     def advance(self, by_ms: int) -> None:
         """Advance the time; timers that are due fire when the operators are asked to.
@@ -32,8 +33,8 @@ class ManualClock:
         self.now_ms += by_ms
 
     def __enter__(self) -> Self:
-        use_time_source(lambda: self.now_ms * 1_000_000)
+        self._former.append(use_time_source(lambda: self.now_ms * 1_000_000))
         return self
 
     def __exit__(self, *_: object) -> None:
-        use_time_source(None)
+        use_time_source(self._former.pop())

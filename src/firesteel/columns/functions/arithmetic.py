@@ -30,7 +30,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.functions.signatures import argument, signature
-from firesteel.columns.type_families import APPROXIMATE, INTERVALS
+from firesteel.columns.type_families import APPROXIMATE, DATETIMES, INTERVALS
 from firesteel.columns.type_rules import arithmetic_type, as_decimal, common_type, is_exact
 from firesteel.columns.values import arrow_type
 
@@ -255,8 +255,16 @@ def _fails(call: CallSite) -> bool:
     return exact and not divisor
 
 
+def _overflows(call: CallSite) -> bool:
+    """Return whether the result may be a date or an interval that Python does not have."""
+    left, right = call.types
+    if isinstance(right, t.DayTimeIntervalType) and not isinstance(left, t.DateType):
+        return isinstance(call.type, INTERVALS)
+    return isinstance(call.type, (*DATETIMES, *INTERVALS))
+
+
 FUNCTIONS = [
     Function("NEGATE", signature("NEGATE", argument(0), "NUMERIC|INTERVAL"), _negate),
-    *(Function(name, _resolve(name), _bind(name)) for name in "+-*"),
+    *(Function(name, _resolve(name), _bind(name), fails=_overflows) for name in "+-*"),
     *(Function(name, _resolve(name), _bind(name), fails=_fails) for name in "/%"),
 ]

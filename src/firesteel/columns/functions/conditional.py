@@ -78,6 +78,12 @@ def _resolve_coalesce(types: Types, operands: Operands) -> Resolved:
     return [result.with_nullable(data_type.is_nullable) for data_type in types], result
 
 
+def _resolve_ifnull(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 2:
+        raise wrong_count("IFNULL", len(types), "2")
+    return _resolve_coalesce(types, operands)
+
+
 def _resolve_nullif(types: Types, operands: Operands) -> Resolved:
     if len(types) != 2:
         raise wrong_count("NULLIF", len(types), "2")
@@ -126,7 +132,7 @@ FUNCTIONS = [
     Function("CASE", _resolve_case, _lazy),
     Function("IF", _resolve_if, _lazy),
     Function("COALESCE", _resolve_coalesce, _lazy),
-    Function("IFNULL", _resolve_coalesce, _lazy),
+    Function("IFNULL", _resolve_ifnull, _lazy),
     Function("NULLIF", _resolve_nullif, _planned),
     Function(
         "GREATEST",

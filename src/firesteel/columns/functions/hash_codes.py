@@ -1,4 +1,4 @@
-"""HASH_CODE: Java's hash codes of values. Flink: `HashCodeCallGen`."""
+"""HASH_CODE: Java's hash codes of values, without the sign of those of texts. Flink: `HashCodeCallGen`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import CallSite, Function, per_row
 from firesteel.columns.functions.signatures import INT, signature
+from firesteel.columns.type_families import STRINGS
 from firesteel.common.keys.key_groups import java_hasher
 from firesteel.common.typeinfo import Types
 
@@ -52,7 +53,13 @@ _HASHES: tuple[tuple[type[t.DataType], Hash], ...] = (
 
 def _hash_code(call: CallSite) -> Hash:
     hashed = next(hashed for kind, hashed in _HASHES if isinstance(call.types[0], kind))
-    return lambda value: (hashed(value) + 2**31) % 2**32 - 2**31
+    if isinstance(call.types[0], STRINGS):
+        return lambda value: _in_32_bits(abs(_in_32_bits(hashed(value))))
+    return lambda value: _in_32_bits(hashed(value))
+
+
+def _in_32_bits(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
 
 
 FUNCTIONS = [

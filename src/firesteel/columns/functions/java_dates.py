@@ -11,8 +11,9 @@ from firesteel.columns.functions.cast_parsing import moment_of
 from firesteel.columns.functions.function_errors import FunctionError
 
 _PART = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|([^a-zA-Z']+)", re.DOTALL)
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
@@ -54,7 +55,7 @@ def _nanos(value: datetime.datetime) -> int:
     return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000_000 + value.microsecond * 1000
 
 
-_SHOWN_NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
+SHOWN_NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
     "Y": _week_year,
     "w": lambda d: _weeks_since(d, datetime.date(_week_year(d), 1, 1)),
     "W": lambda d: _weeks_since(d, d.date().replace(day=1)),
@@ -83,7 +84,7 @@ def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
     Raises:
         FunctionError: The pattern has a letter that is unknown or not supported.
     """
-    parts = [_formatter(kind, text) for kind, text in split_pattern(pattern)]
+    parts = [_formatter(kind, text) for kind, text in _split_strictly(pattern)]
     return lambda value: "".join(part(value) for part in parts)
 
 
@@ -124,6 +125,34 @@ def split_pattern(pattern: str) -> list[tuple[str, str]]:
     return result
 
 
+_MOST = {"a": 1, "F": 1, "W": 1, "w": 2, "D": 3, "S": 9} | dict.fromkeys("dhHkKms", 2) | dict.fromkeys("MLQqEecG", 5)
+_MOST |= dict.fromkeys("yuYnNA", 19)
+"""How often a letter may stand in a row."""
+
+_RESERVED = re.compile(r"[\[\]{}#]")
+
+
+def _split_strictly(pattern: str) -> list[tuple[str, str]]:
+    """Split a pattern, and check what `SimpleDateFormat` does not look at.
+
+    Raises:
+        FunctionError: A letter stands too often, or a character has a meaning that is not supported here.
+    """
+    split = split_pattern(pattern)
+    for letter, text in split:
+        if len(text) > _MOST.get(letter, len(text)) or (letter == "c" and len(text) == 2):
+            raise FunctionError(f"Pattern {pattern!r} has too many letters {letter!r} in a row")
+    if found := _RESERVED.search(_QUOTED.sub("", pattern)):
+        raise FunctionError(
+            f"firesteel does not support {found[0]!r} in the date pattern {pattern!r}; quote it: '{found[0]}'"
+        )
+    return split
+
+
+def _shortened(name: str, width: int) -> str:
+    return name if width == 4 else name[0] if width == 5 else name[:3]
+
+
 def _formatter(letter: str, text: str) -> Callable[[datetime.datetime], str]:
     width = len(text)
     if not letter:
@@ -132,15 +161,15 @@ def _formatter(letter: str, text: str) -> Callable[[datetime.datetime], str]:
         return lambda value: f"{value.microsecond:06d}000"[:width]
     if letter == "a":
         return lambda value: "AM" if value.hour < 12 else "PM"
-    if letter == "E":
-        return lambda value: _DAYS[value.weekday()] if width == 4 else _DAYS[value.weekday()][:3]
+    if letter == "E" or (letter in "ec" and width > 2):
+        return lambda value: _shortened(DAYS[value.weekday()], width)
     if letter in "ML" and width > 2:
-        return lambda value: _MONTHS[value.month - 1] if width == 4 else _MONTHS[value.month - 1][:3]
+        return lambda value: _shortened(MONTHS[value.month - 1], width)
     if letter == "G":
         return lambda value: {4: "Anno Domini", 5: "A"}.get(width, "AD")
     if letter in "qQ" and width > 2:
         return lambda value: _quarter(value, width)
-    number = NUMBERS.get(letter) or _SHOWN_NUMBERS.get(letter)
+    number = NUMBERS.get(letter) or SHOWN_NUMBERS.get(letter)
     if number is None:
         raise FunctionError(f"firesteel does not support the letter {letter!r} in date patterns")
     if letter in "yu" and width == 2:
@@ -157,7 +186,7 @@ def java_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
     """
     names: list[str] = []
     regex = ""
-    split = split_pattern(pattern)
+    split = _split_strictly(pattern)
     for index, (letter, text) in enumerate(split):
         if letter:
             names.append(letter)
@@ -179,12 +208,14 @@ def pattern_group(letter: str, text: str, adjacent: bool) -> str:
         FunctionError: The letter is unknown or not supported.
     """
     width = len(text)
+    if letter in "EML" and width == 5:  # The first letters of some months and days are the same.
+        raise FunctionError(f"firesteel does not support {text!r} in patterns to read dates")
     if letter == "a":
         return "(AM|PM)"
     if letter == "E":
-        return f"({'|'.join(_DAYS)})" if width == 4 else f"({'|'.join(day[:3] for day in _DAYS)})"
+        return f"({'|'.join(DAYS)})" if width == 4 else f"({'|'.join(day[:3] for day in DAYS)})"
     if letter in "ML" and width > 2:
-        return f"({'|'.join(_MONTHS)})" if width == 4 else f"({'|'.join(month[:3] for month in _MONTHS)})"
+        return f"({'|'.join(MONTHS)})" if width == 4 else f"({'|'.join(month[:3] for month in MONTHS)})"
     if letter == "S":
         return rf"(\d{{{width}}})"
     if letter not in NUMBERS:
@@ -199,7 +230,7 @@ def month_of(fields: dict[str, str]) -> int:
     month = fields.get("M") or fields.get("L") or "1"
     if month.isdigit():
         return int(month)
-    return next(i for i, name in enumerate(_MONTHS, 1) if name[:3].lower() == month[:3].lower())
+    return next(i for i, name in enumerate(MONTHS, 1) if name[:3].lower() == month[:3].lower())
 
 
 def fields_of(fields: dict[str, str]) -> tuple[int, int, int, int, int, int]:

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from firesteel.columns import column_types as t
+from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.common.typeinfo import Types
 from firesteel.common.values.java_text import to_java_string
 
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])|%")
 _BITS: tuple[tuple[type, int], ...] = ((t.TinyIntType, 8), (t.SmallIntType, 16), (t.IntType, 32))
 
+
+_REFUSED_FLAGS = dict.fromkeys("bsc", "#+ 0,(") | {"d": "#", "o": ",", "x": ",", "e": ",", "f": "", "g": "#"}
+_SIGNS = "+ ("
+_OF_JAVA = "aht"
+"""Conversions that are not here: digits of floats in hexadecimal, hash codes and dates."""
 
 _ALL_DIGITS = Context(prec=1000)
 """Enough for each DOUBLE with as many digits behind the point as one can ask for in earnest."""
@@ -34,6 +40,7 @@ def java_format(text: str, values: tuple[object, ...], types: Sequence[object]) 
 
     Raises:
         FormatError: the format is invalid, or a value is missing or does not fit.
+        UnsupportedFunctionError: only Java knows a specifier.
     """
     ordinary, last = 0, -1
 
@@ -43,7 +50,7 @@ def java_format(text: str, values: tuple[object, ...], types: Sequence[object]) 
         if conversion is None:
             raise FormatError(f"invalid specifier in {text!r}")
         if conversion in "n%":
-            return "\n" if conversion == "n" else _aligned("%", flags, width)
+            return _constant(match[0], conversion, flags, width, precision)
         if "<" in flags:
             index = last
         elif position:
@@ -53,13 +60,40 @@ def java_format(text: str, values: tuple[object, ...], types: Sequence[object]) 
         last = index
         if not 0 <= index < len(values):
             raise FormatError(f"there is no value for {match[0]!r}")
-        if ("-" in flags or "0" in flags) and not width:
-            raise FormatError(f"{match[0]!r} has no width")
+        _check(match[0], conversion.lower(), flags, width, precision, values[index])
         places = None if precision is None else int(precision)
         shown = _shown(values[index], types[index], conversion.lower(), flags, int(width or 0), places)
         return _aligned(shown.upper() if conversion.isupper() else shown, flags, width)
 
     return _SPECIFIER.sub(replace, text)
+
+
+def _constant(specifier: str, conversion: str, flags: str, width: str | None, precision: str | None) -> str:
+    """Return what stands for a line end or a percent sign."""
+    is_plain = not flags and width is None
+    if precision is not None or not (is_plain or (conversion == "%" and flags in ("", "-") and width is not None)):
+        raise FormatError(f"{specifier!r} takes no such flags, width or precision")
+    return "\n" if conversion == "n" else _aligned("%", flags, width)
+
+
+def _check(
+    specifier: str, conversion: str, flags: str, width: str | None, precision: str | None, value: object
+) -> None:
+    """Refuse what Java refuses of a specifier, whatever the value is.
+
+    Raises:
+        FormatError: a flag does not go with the conversion or with another flag.
+        UnsupportedFunctionError: Java may know the conversion.
+    """
+    if conversion in _OF_JAVA:
+        raise UnsupportedFunctionError(f"firesteel does not support {specifier!r} in PRINTF")
+    refused = set(_REFUSED_FLAGS.get(conversion, "")) | set(_SIGNS if conversion in "ox" and value is not None else "")
+    if refused & set(flags) or len(set(flags)) < len(flags) or {"+", " "} <= set(flags) or {"-", "0"} <= set(flags):
+        raise FormatError(f"{specifier!r} has flags that do not go together")
+    if precision is not None and conversion in "cdox":
+        raise FormatError(f"{specifier!r} takes no precision")
+    if ("-" in flags or "0" in flags) and not width:
+        raise FormatError(f"{specifier!r} has no width")
 
 
 def _aligned(shown: str, flags: str, width: str | None) -> str:
@@ -100,8 +134,9 @@ def _integer(value: int, kind: object, conversion: str, flags: str, width: int) 
 def _fraction(value: float | Decimal, conversion: str, flags: str, width: int, precision: int) -> str:
     number = Decimal(repr(value)) if isinstance(value, float) else value
     if not number.is_finite():
-        name = "NaN" if number.is_nan() else "Infinity"
-        return _signed(name, number < 0 if not number.is_nan() else False, flags.replace("0", ""), width)
+        if number.is_nan():
+            return "NaN"
+        return _signed("Infinity", number < 0, flags.replace("0", ""), width)
     size = abs(number)
     if conversion == "g":
         precision = max(precision, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -19,10 +20,16 @@ _ESCAPES: Final = {
     "Z": f"(?=(?:\r\n|[{LINE_ENDS}])?\\Z)",
     "z": "\\Z",
     "e": "\x1b",
+    "b": r"(?u:\b)",
+    "B": r"(?!(?u:\b))",
 }
+_LINE_BEGIN: Final = rf"(?!\Z)(?:\A|(?<=[{LINE_ENDS}])(?<!\r(?=\n)))"
+_LINE_END: Final = r"(?=[\r\u0085\u2028\u2029]|(?<!\r)\n|\Z)"
 _IN_CLASS: Final = {"h": _HORIZONTAL, "v": _VERTICAL}
 _UNSUPPORTED: Final = "GXNHV"
 _FLAGS: Final = re.compile(r"\(\?([a-zA-Z]*(?:-[a-zA-Z]+)?)([:)])")
+_OF_PYTHON: Final = ("?P", "?#", "?(")
+_REPETITION: Final = re.compile(r"\d+(?:,\d*)?\}")
 _PROPERTY: Final = re.compile(r"(\w)|\{(\w+)\}")
 _BACKREFERENCE: Final = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)>")
 _CODE_POINT: Final = re.compile(r"x\{([0-9a-fA-F]+)\}|0([0-3]?[0-7]{1,2})|c(.)", re.DOTALL)
@@ -38,8 +45,30 @@ def java_regex(pattern: str) -> re.Pattern[str]:
     """
     try:
         return re.compile(_Translation(pattern).result(), re.ASCII)
-    except (re.error, OverflowError) as error:
+    except re.error as error:
+        if _is_known_to_java(error):
+            raise UnsupportedFunctionError(f"Python does not support {pattern!r}: {error}") from error
         raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
+    except OverflowError as error:
+        raise FunctionError(f"Invalid regular expression {pattern!r}: {error}") from error
+
+
+def java_matches(regex: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches that Java finds: after one of no text it goes on with the next character."""
+    place = 0
+    while place <= len(text) and (found := regex.search(text, place)):
+        yield found
+        place = found.end() + (found.start() == found.end())
+
+
+def _is_known_to_java(error: re.error) -> bool:
+    """Return whether Java may know an expression that Python refuses, which must not pass for an invalid one."""
+    if error.msg.startswith(("nothing to repeat", "multiple repeat")):
+        pattern, place = str(error.pattern), error.pos or 0
+        # Java repeats what has no length; only `*`, `+` and `?` need something before them.
+        is_first = error.msg.startswith("multiple") or not place or pattern[place - 1] in "(|:"
+        return pattern.startswith("{", place) or not is_first
+    return error.msg.startswith(("look-behind requires", "invalid group reference", "cannot refer to"))
 
 
 class _Translation:
@@ -49,13 +78,13 @@ class _Translation:
         self._pattern = pattern
         self._at = 0
         self._flags = "".join(flags for flags, _ in _FLAGS.findall(pattern))
-        self._closing = [""]  # for each open group, what closes the groups that stand for flags in it
+        self._flagged: list[list[str]] = [[]]  # for each open group, the starts of groups that stand for flags in it
 
     def result(self) -> str:
         found = []
         while self._at < len(self._pattern):
             found.append(self._next())
-        return "".join(found) + self._closing[0]
+        return "".join(found) + ")" * len(self._flagged[0])
 
     def _next(self) -> str:
         char = self._take()
@@ -64,14 +93,22 @@ class _Translation:
                 return self._escaped()
             case "[":
                 return self._class()
+            case "{" if not _REPETITION.match(self._pattern, self._at):
+                raise FunctionError(f"Invalid regular expression {self._pattern!r}: illegal repetition")
             case "(":
                 return self._group()
             case ")":
-                return (self._closing.pop() if len(self._closing) > 1 else "") + ")"
+                return ")" * (len(self._flagged.pop()) if len(self._flagged) > 1 else 0) + ")"
+            case "|":  # The flags hold in all alternatives that follow.
+                return ")" * len(self._flagged[-1]) + "|" + "".join(self._flagged[-1])
             case ".":
                 return "." if "s" in self._flags else NO_LINE_END
+            case "#" if "x" in self._flags:
+                raise self._unsupported("comments")
+            case "^" if "m" in self._flags:
+                return f"(?:{_LINE_BEGIN})"
             case "$":
-                return "$" if "m" in self._flags else _ESCAPES["Z"]
+                return _LINE_END if "m" in self._flags else _ESCAPES["Z"]
             case _:
                 return char
 
@@ -96,12 +133,16 @@ class _Translation:
             self._at = match.end()
             if set(flags) - set("imsx-"):
                 raise self._unsupported(f"the flags {flags!r}")
+            if end == ")" and not flags:
+                return ""
             if end == ")":
-                self._closing[-1] += ")" if flags else ""
-                return f"(?{flags}:" if flags else ""
-            self._closing.append("")
+                self._flagged[-1].append(f"(?{flags}:")
+            else:
+                self._flagged.append([])
             return f"(?{flags}:"
-        self._closing.append("")
+        if self._pattern.startswith(_OF_PYTHON, self._at):
+            raise FunctionError(f"Invalid regular expression {self._pattern!r}: unknown kind of group")
+        self._flagged.append([])
         if self._pattern.startswith("?<", self._at) and self._pattern[self._at + 2 : self._at + 3] not in ("=", "!"):
             self._at += 2
             return "(?P<"
@@ -113,6 +154,8 @@ class _Translation:
         if (known := self._known_escape()) is not None:
             return known
         char = self._take()
+        if char == "0":
+            raise FunctionError(f"Invalid regular expression {self._pattern!r}: no octal digits")
         if char in _ESCAPES:
             return _ESCAPES[char]
         if char in _IN_CLASS:
@@ -200,6 +243,8 @@ class _Translation:
         if char in "pP":
             members = self._property(char)
             return f"[^{members}]" if char == "P" else members
+        if char == "b":
+            raise FunctionError(f"Invalid regular expression {self._pattern!r}: \\b within [...]")
         if char in _UNSUPPORTED or (char in _ESCAPES and char != "e"):
             raise self._unsupported(f"\\{char} within [...]")
         return _ESCAPES.get(char, f"\\{char}")

@@ -377,10 +377,10 @@ FUNCTIONS = [
         for kind, classes in _KINDS.items()
         for word in ("", "NOT ")
     ),
-    Function("JSON_OBJECT", _resolve_object, per_row(_object, null_call=True)),
-    Function("JSON_ARRAY", _resolve_json_array, per_row(_array, null_call=True)),
+    Function("JSON_OBJECT", _resolve_object, per_row(_object, null_call=True), fails=may_fail),
+    Function("JSON_ARRAY", _resolve_json_array, per_row(_array, null_call=True), fails=may_fail),
     Function(JSON_OPTION, _resolve_option, _bind_option),
-    Function("JSON_STRING", _resolve_json_string, _json_string),
+    Function("JSON_STRING", _resolve_json_string, _json_string, fails=may_fail),
     Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
     Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(json.dumps))),
     Function("JSON_UNQUOTE", signature("JSON_UNQUOTE", STRING, "CHARACTER"), per_row(plain(_unquote))),

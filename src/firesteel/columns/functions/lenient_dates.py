@@ -10,7 +10,16 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from firesteel.columns.functions.java_dates import NUMBERS, fields_of, pattern_group, split_pattern
+from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.java_dates import (
+    DAYS,
+    MONTHS,
+    NUMBERS,
+    SHOWN_NUMBERS,
+    fields_of,
+    pattern_group,
+    split_pattern,
+)
 
 _LENIENT = re.compile(r"\s*(\d+)-(\d+)-(\d+) (\d+):(\d+):(\d+)", re.ASCII)
 _SQL = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:\s+(\d+):(\d+):(\d+)(?:\.(\d{1,9}))?)?", re.ASCII)
@@ -33,6 +42,46 @@ def sql_moment(text: str) -> datetime.datetime | None:
         return None
     moment = _added(year, month, day, hour, minute, second)
     return moment and moment + datetime.timedelta(milliseconds=int(((fraction or "") + "000")[:3]))
+
+
+@lru_cache(1000)
+def lenient_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
+    """Return a function that formats timestamps as `SimpleDateFormat` does.
+
+    Raises:
+        FunctionError: The pattern has a letter that is unknown or not supported.
+    """
+    parts = [_written(letter, text) for letter, text in split_pattern(pattern)]
+    return lambda value: "".join(part(value) for part in parts)
+
+
+_WRITTEN: dict[str, Callable[[datetime.datetime], int]] = {
+    **{letter: NUMBERS[letter] for letter in "yMLdDHkhKms"},
+    **{letter: SHOWN_NUMBERS[letter] for letter in "YwW"},
+    "u": lambda value: value.isoweekday(),
+    "F": lambda value: (value.day - 1) // 7 + 1,
+    "S": lambda value: value.microsecond // 1000,
+}
+
+
+def _written(letter: str, text: str) -> Callable[[datetime.datetime], str]:
+    width = len(text)
+    if not letter:
+        return lambda value: text
+    if letter == "a":
+        return lambda value: "AM" if value.hour < 12 else "PM"
+    if letter == "G":
+        return lambda value: "AD"
+    if letter == "E":
+        return lambda value: DAYS[value.weekday()][: None if width > 3 else 3]
+    if letter in "ML" and width > 2:
+        return lambda value: MONTHS[value.month - 1][: None if width > 3 else 3]
+    number = _WRITTEN.get(letter)
+    if number is None:
+        raise FunctionError(f"firesteel does not support the letter {letter!r} in date patterns of texts and numbers")
+    if letter in "yY" and width == 2:
+        return lambda value: f"{number(value) % 100:02d}"
+    return lambda value: f"{number(value):0{width}d}"
 
 
 @lru_cache(1000)

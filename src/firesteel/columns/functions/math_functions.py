@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import uuid
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
@@ -80,6 +81,7 @@ def _libm(name: str) -> Callable[..., Array]:
     return of
 
 
+_HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _LN = _libm("ln")
 _TAN = _libm("tan")
 
@@ -173,10 +175,9 @@ def _hex(value: int | str) -> str:
 
 def _unhex(text: str) -> bytes | None:
     """Return the bytes of hexadecimal digits; the first of an odd number of digits becomes a byte of 0."""
-    try:
-        return bytes.fromhex("00" + text[1:] if len(text) % 2 else text) if " " not in text else None
-    except ValueError:
+    if not _HEXADECIMAL.fullmatch(text):
         return None
+    return bytes.fromhex("00" + text[1:] if len(text) % 2 else text)
 
 
 def _random(integer: bool) -> Bind:

@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function import Function, Operands, Resolved, Types, per_row, plain
 from firesteel.columns.functions.function_errors import FunctionError, UnsupportedFunctionError
-from firesteel.columns.functions.java_regexes import java_regex
+from firesteel.columns.functions.java_regexes import java_matches, java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, signature
 from firesteel.columns.rex import Literal
 
@@ -37,7 +37,11 @@ def _regexp(text: str, pattern: str) -> bool:
 
 def _replace(text: str, pattern: str, replacement: str) -> str:
     """Return the text with each match replaced; as in Flink, `$1` in the replacement is no group."""
-    return java_regex(pattern).sub(lambda _: replacement, text)
+    parts, place = [], 0
+    for match in java_matches(java_regex(pattern), text):
+        parts += [text[place : match.start()], replacement]
+        place = match.end()
+    return "".join([*parts, text[place:]])
 
 
 def _extract(text: str, pattern: str, group: int = 0) -> str | None:
@@ -49,11 +53,11 @@ def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None] | 
     regex = java_regex(pattern)
     if not 0 <= group <= regex.groups:
         return None
-    return [match.group(group) for match in regex.finditer(text)]
+    return [match.group(group) for match in java_matches(regex, text)]
 
 
 def _count(text: str, pattern: str) -> int:
-    return sum(1 for _ in java_regex(pattern).finditer(text))
+    return sum(1 for _ in java_matches(java_regex(pattern), text))
 
 
 def _instr(text: str, pattern: str) -> int:

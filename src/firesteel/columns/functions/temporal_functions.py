@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -23,11 +24,12 @@ from firesteel.columns.functions.function import (
     Operands,
     Resolved,
     Types,
+    may_fail,
     per_row,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import finest_unit, java_formatter, java_parser
-from firesteel.columns.functions.lenient_dates import lenient_moment, lenient_parser, sql_moment
+from firesteel.columns.functions.lenient_dates import lenient_formatter, lenient_moment, lenient_parser, sql_moment
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import (
     instant_datetime,
@@ -71,7 +73,7 @@ _FRACTIONS = {"MICROSECOND": 1, "NANOSECOND": 1000}
 
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 # Parts of an interval, in months or milliseconds: divided by the first number, modulo the second.
-_MONTH_PARTS = {"YEAR": (12, 0), "QUARTER": (3, 4), "MONTH": (1, 12)}
+_MONTH_PARTS = {"YEAR": (12, 0), "QUARTER": (1, 12), "MONTH": (1, 12)}
 _INTERVAL_PARTS = {
     "DAY": (86_400_000, 0),
     "HOUR": (3_600_000, 24),
@@ -158,7 +160,8 @@ def _interval_part(unit: str, value: datetime.timedelta) -> int:
     divisor, modulus = (_MONTH_PARTS if isinstance(value, int) else _INTERVAL_PARTS)[unit]
     number = value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
     part = quotient(number, divisor)
-    return part if not modulus else part - modulus * quotient(part, modulus)
+    part = part if not modulus else part - modulus * quotient(part, modulus)
+    return quotient(part - 1, 3) + 1 if unit == "QUARTER" else part
 
 
 def _bind_extract(call: CallSite) -> Kernel:
@@ -275,9 +278,8 @@ def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
 
     def text(value: Any, pattern: str) -> str | None:
         if isinstance(value, str):
-            value = lenient_moment(value)
-            if value is None:
-                return None
+            moment = lenient_moment(value)
+            return None if moment is None else lenient_formatter(pattern)(moment)
         return java_formatter(pattern)(local_datetime(value, zone) if value.tzinfo else value)
 
     return text
@@ -323,7 +325,9 @@ def _instant_of_number(number: int | float | Decimal, precision: int = 3) -> dat
     if precision not in (0, 3):
         raise FunctionError(f"The precision value '{precision}' for TO_TIMESTAMP_LTZ is unsupported; give 0 or 3")
     unit = 1_000_000 if precision == 0 else 1000
-    if isinstance(number, Decimal):
+    if math.isnan(number):
+        number = 0  # as Java converts it
+    elif isinstance(number, Decimal):
         number = (
             number if precision == 0 else int(number)
         )  # cut towards zero, while fractions of others are rounded down
@@ -347,7 +351,7 @@ def _from_unixtime(call: CallSite) -> Callable[..., str]:
     zone = call.context.time_zone
 
     def text(seconds: int, pattern: str = DEFAULT_FORMAT) -> str:
-        return java_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
+        return lenient_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
 
     return text
 
@@ -374,6 +378,11 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     return java_formatter(DEFAULT_FORMAT)(local_datetime(instant, time_zone(target)))
 
 
+def _has_pattern(call: CallSite) -> bool:
+    """Return whether a call may fail: some texts are no patterns."""
+    return len(call.operands) > 1
+
+
 _TEXT = "CHARACTER"
 
 FUNCTIONS = [
@@ -383,37 +392,43 @@ FUNCTIONS = [
         ("YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR", "MINUTE", "SECOND"),
     ),
     Function("TIMESTAMPDIFF", _resolve_difference, _bind_difference),
-    Function("TIMESTAMPADD", _resolve_addition, _bind_addition),
+    Function("TIMESTAMPADD", _resolve_addition, _bind_addition, fails=may_fail),
     Function(
         "DATE_FORMAT",
         signature("DATE_FORMAT", STRING, "TIMESTAMP|CHARACTER", _TEXT, nullable=True),
         _bind_date_format,
+        fails=may_fail,
     ),
     Function(
         "TO_TIMESTAMP",
         signature("TO_TIMESTAMP", t.TimestampType(3), _TEXT, _TEXT, optional=1, nullable=True),
         per_row(lambda call: _to_timestamp),
+        fails=_has_pattern,
     ),
     Function(
         "TO_DATE",
         signature("TO_DATE", t.DateType(), _TEXT, _TEXT, optional=1, nullable=True),
         per_row(lambda call: _to_date),
+        fails=_has_pattern,
     ),
-    Function("TO_TIMESTAMP_LTZ", _resolve_to_timestamp_ltz, per_row(_to_timestamp_ltz)),
+    Function("TO_TIMESTAMP_LTZ", _resolve_to_timestamp_ltz, per_row(_to_timestamp_ltz), fails=_has_pattern),
     Function(
         "FROM_UNIXTIME",
         signature("FROM_UNIXTIME", STRING, "INTEGER", _TEXT, optional=1, nullable=True),
         per_row(_from_unixtime),
+        fails=may_fail,
     ),
     Function(
         "UNIX_TIMESTAMP",
         signature("UNIX_TIMESTAMP", BIGINT, _TEXT, _TEXT, optional=2),
         per_row(_unix_timestamp),
         momentary=lambda operands: not operands,
+        fails=_has_pattern,
     ),
     Function(
         "CONVERT_TZ",
         signature("CONVERT_TZ", STRING, _TEXT, _TEXT, _TEXT, nullable=True),
         per_row(lambda call: _convert_tz),
+        fails=may_fail,
     ),
 ]

@@ -24,7 +24,7 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.java_format import FormatError, java_format
-from firesteel.columns.functions.java_regexes import java_regex
+from firesteel.columns.functions.java_regexes import java_matches, java_regex
 from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, Result, signature
 from firesteel.columns.type_rules import common_argument_type
 
@@ -106,7 +106,7 @@ def _from_base64(value: str | bytes) -> str:
 def _java_split(text: str, regex: re.Pattern[str]) -> list[str]:
     """Return the parts as Java's `split`: without groups, empty parts at the end, and one at the start by no text."""
     parts, start = [], 0
-    for match in regex.finditer(text):
+    for match in java_matches(regex, text):
         if match.end():
             parts.append(text[start : match.start()])
             start = match.end()
@@ -120,7 +120,7 @@ def _str_to_map(text: str, list_delimiter: str = ",", key_delimiter: str = "=") 
     result: dict[str, str | None] = {}
     between = java_regex(key_delimiter)
     for part in _java_split(text, java_regex(list_delimiter)):
-        match = next((found for found in between.finditer(part) if found.end()), None)
+        match = next((found for found in java_matches(between, part) if found.end()), None)
         result[part if match is None else part[: match.start()]] = None if match is None else part[match.end() :]
     return list(result.items())
 
@@ -293,6 +293,7 @@ FUNCTIONS = [
         "PRINTF",
         signature("PRINTF", STRING, _TEXT, "ANY", variadic=True, optional=1, nullable=True),
         per_row(_printf, null_call=True),
+        fails=may_fail,
     ),
     *(
         Function(

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from firesteel.common.options.kinds import text_of
 from firesteel.common.options.pipeline_options import GLOBAL_JOB_PARAMETERS
 
 _PART = r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^'",:])*"""
@@ -55,9 +56,7 @@ def _flow_map(text: str) -> object:
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
+    return "" if value is None else text_of(value)
 
 
 def _unquoted(text: str) -> str:

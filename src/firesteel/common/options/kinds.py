@@ -23,6 +23,7 @@ __all__ = [
     "ports",
     "string",
     "text_kind",
+    "text_of",
 ]
 
 T = TypeVar("T")
@@ -40,6 +41,16 @@ class Kind(Generic[T]):
 
     name: str
     parse: Callable[[str], T]
+
+
+def text_of(value: object) -> str:
+    """Return the text of a value, as a configuration file has it.
+
+    Example:
+        >>> text_of(True), text_of(5)
+        ('true', '5')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _seconds(text: str) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, urlsplit
 
 from firesteel.columns.batch import Kind
+from firesteel.common.growth import grown
 from firesteel.common.table_errors import ValidationException
 from firesteel.connectors.formats.table_format import Columns, Format, make_format
 from firesteel.connectors.formats.text_values import writer_of
@@ -191,7 +192,7 @@ class _Growing:
     factor: float
 
     def __call__(self, retry: int) -> float:
-        return float(min(self.first_s * self.factor**retry, self.most_s))
+        return grown(self.first_s, self.factor, retry, self.most_s)
 
 
 def _waits(own: Options) -> Callable[[int], float]:

@@ -105,8 +105,13 @@ def follow(now_ms: int) -> None:
     MILLISECOND.until_ns = _ALWAYS
 
 
-def use_time_source(time_ns: TimeSource | None) -> None:
-    """Read processing time from a function that returns ns, or from the clock of this process if None."""
+def use_time_source(time_ns: TimeSource | None) -> TimeSource | None:
+    """Read processing time from a function that returns ns, or from the clock of this process if None.
+
+    Returns:
+        What it was read from before.
+    """
     global _time_ns
-    _time_ns = time_ns
+    former, _time_ns = _time_ns, time_ns
     MILLISECOND.until_ns = _ALWAYS
+    return former

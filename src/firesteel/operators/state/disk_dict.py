@@ -55,6 +55,9 @@ TABLE = struct.Struct(">I")
 AFTER_ALL = b"\xff" * LONGEST_KEY
 """Follows the beginning of keys in what comes after all of them."""
 
+_MISSING = object()
+"""Stands for no value, as None may be one."""
+
 
 class DiskDict(MappingOnDisk):
     """A dictionary most of whose entries are on disk.
@@ -85,8 +88,8 @@ class DiskDict(MappingOnDisk):
 
     def get(self, entry: object, default: object = None) -> Stored:
         """Return the value of an entry, or the default."""
-        value = self._cached.get(entry)
-        if value is not None:
+        value = self._cached.get(entry, _MISSING)
+        if value is not _MISSING:
             return value
         if not self._has_rows or entry in self._absent or entry in self._removed:
             return default
@@ -108,19 +111,21 @@ class DiskDict(MappingOnDisk):
         # What is known not to be there is not asked for again; new keys are frequent, and each would cost a look-up.
         self._absent = set(missing.values())
 
-    def values_of(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Stored]]:
-        """Yield entries with their values, or None, in arbitrary order, without making room for those on disk."""
+    def values_of(self, entries: Sequence[Entry], default: Stored) -> Iterator[tuple[Entry, Stored]]:
+        """Yield entries with their values, or the default, in arbitrary order, without making room for any."""
         for begin in range(0, len(entries), _SORTED):
             missing: dict[bytes, Entry] = {}
             for entry in entries[begin : begin + _SORTED]:
-                value = self._cached.get(entry)
-                if value is None and self._has_rows and entry not in self._removed:
+                value = self._cached.get(entry, _MISSING)
+                if value is not _MISSING:
+                    yield entry, value
+                elif self._has_rows and entry not in self._removed:
                     missing[self._encode(entry)[0]] = entry
                 else:
-                    yield entry, value
+                    yield entry, default
             for key, data in self._read(sorted(missing)):
                 yield missing.pop(key), _bare(self._loaded(data))
-            yield from zip(missing.values(), repeat(None), strict=False)
+            yield from zip(missing.values(), repeat(default), strict=False)
 
     def _read(self, keys: list[bytes]) -> Iterator[Pair]:
         for begin in range(0, len(keys), _PREFETCHED):
@@ -214,8 +219,8 @@ class DiskDict(MappingOnDisk):
         self._removed.clear()
 
     def __getitem__(self, entry: object) -> object:
-        value = self.get(entry)
-        if value is None:
+        value = self.get(entry, _MISSING)
+        if value is _MISSING:
             raise KeyError(entry)
         return value
 
@@ -242,7 +247,7 @@ class DiskDict(MappingOnDisk):
                 self._forget_removed()
 
     def __contains__(self, entry: object) -> bool:
-        return self.get(entry) is not None
+        return self.get(entry, _MISSING) is not _MISSING
 
     def __iter__(self) -> Iterator[Entry]:
         for entry, _ in self.items():
@@ -252,10 +257,8 @@ class DiskDict(MappingOnDisk):
         """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
         in_memory = set(self._cached)
         for entry in in_memory:
-            value = self._cached.get(entry)
-            if value is None:  # dropped or removed meanwhile
-                value = self.get(entry)
-            if value is not None:
+            value = self.get(entry, _MISSING)
+            if value is not _MISSING:  # removed meanwhile
                 yield entry, value
         for entry, value in self._stored(self._prefix):
             if entry not in in_memory and entry not in self._removed:

@@ -184,24 +184,22 @@ class MapsOnDisk(MapTable):
 
     def get(self, entry: object, key: object, default: object = None) -> Stored:
         """Return the value of a map key, or the default."""
-        stored = self._data.get((entry, key))
-        return default if stored is None else _value(stored)
+        return self._data.get((entry, key), default)
 
     def _set(self, entry: object, key: object, value: object) -> None:
-        self._data[entry, key] = _NoneValue if value is None else value
+        self._data[entry, key] = value
 
     def _delete(self, entry: object, key: object) -> None:
         del self._data[entry, key]
 
     def changes(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield the dirty map entries and their values."""
-        for entry, stored in self._data.values_of(self.take_dirty()):
-            yield entry, DELETED if stored is None else _value(stored)
+        yield from self._data.values_of(self.take_dirty(), DELETED)
 
     def items(self, entry: object) -> Iterator[tuple[Stored, Stored]]:
         """Yield map keys and values; concurrent changes may or may not be visible."""
         for (_, key), stored in self._data.items_of(entry):
-            yield key, _value(stored)
+            yield key, stored
 
     def is_empty(self, entry: object) -> bool:
         """Return whether the map is empty."""
@@ -212,13 +210,4 @@ class MapsOnDisk(MapTable):
         return list(dict.fromkeys(entry for entry, _ in self._data))
 
     def _all(self) -> Iterator[tuple[Entry, Stored]]:
-        for (entry, key), stored in self._data.items():
-            yield (entry, key), _value(stored)
-
-
-class _NoneValue:
-    """Stands for a value of None, as the dictionary on disk takes None for an absent entry."""
-
-
-def _value(stored: Stored) -> Stored:
-    return None if stored is _NoneValue else stored
+        yield from self._data.items()

@@ -50,10 +50,10 @@ class MappingOnDisk(MutableMapping[Entry, Stored]):
     def prefetch(self, entries: Iterable[object]) -> None:
         """Read entries that are going to be asked for, if reading them together is worth it."""
 
-    def values_of(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Stored]]:
-        """Yield entries with their values, or None, in arbitrary order; nothing is changed meanwhile."""
+    def values_of(self, entries: Sequence[Entry], default: Stored) -> Iterator[tuple[Entry, Stored]]:
+        """Yield entries with their values, or the default, in arbitrary order; nothing is changed meanwhile."""
         for entry in entries:
-            yield entry, self.get(entry)
+            yield entry, self.get(entry, default)
 
     def settle(self) -> None:
         """Note that the values of the entries in `changed` were changed in place, as it is going to be shortened."""

@@ -151,6 +151,13 @@ class StateTable(DirtyEntries):
         self.data[entry] = value
         self.dirty.append(entry)
 
+    def update(self, entry: object, value: object) -> None:
+        """Set the value of an entry for a function, whose None is no value, as in Flink."""
+        if value is None:
+            self.remove(entry)
+        else:
+            self.put(entry, value)
+
     def put_all(self, entries: Sequence[object], values: Sequence[object]) -> None:
         """Set the values of entries."""
         self.data.update(zip(entries, values, strict=True))
@@ -189,7 +196,7 @@ class StateTable(DirtyEntries):
         if self._disk is None:
             yield from zip(dirty, map(data.get, dirty, repeat(DELETED)), strict=True)
         else:
-            yield from ((entry, DELETED if value is None else value) for entry, value in self._disk.values_of(dirty))
+            yield from self._disk.values_of(dirty, DELETED)
         for entry, length in grown.items():
             yield entry, ListPart(length, data[entry][length:])
 

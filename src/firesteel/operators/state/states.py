@@ -91,8 +91,7 @@ class _TableState:
             if value is not None:
                 merged = value if merged is None else self._combine(merged, value)
                 self._table.remove(source)
-        if merged is not None:
-            self._table.put(target, merged)
+        self._table.update(target, merged)
 
     def _combine(self, first: object, second: object) -> object:
         raise TypeError(f"{type(self).__name__} can't be merged")
@@ -259,7 +258,7 @@ class KeyedReducingState(_TableState, ReducingState[Stored]):
     def add(self, value: object) -> None:
         """Reduce one more value into the state."""
         entry = self._entry()
-        self._table.put(entry, self._reduced(self._table.data.get(entry), value))
+        self._table.update(entry, self._reduced(self._table.data.get(entry), value))
 
     def _reduced(self, stored: object, value: object) -> object:
         """Return the value to store; a value that the function changed in place is not copied."""
@@ -296,12 +295,14 @@ class KeyedAggregatingState(_TableState, AggregatingState[Stored, Stored]):
         return None if stored is None else self._function.get_result(own(stored))
 
     def add(self, value: object) -> None:
-        """Accumulate one more value."""
+        """Accumulate one more value; None clears the state, as in Flink."""
         entry = self._entry()
-        self._table.put(entry, self._accumulated(self._table.data.get(entry), value))
+        self._table.update(entry, self._accumulated(self._table.data.get(entry), value))
 
     def _accumulated(self, stored: object, value: object) -> object:
         """Return the accumulator to store; one that was changed in place is not copied."""
+        if value is None:
+            return None
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(own(value), accumulator)
         if self._coerce is not None:

@@ -89,12 +89,14 @@ class InternalTimerService(TimerService):
         for key, _, namespace, timestamp in self._table.data:
             yield key, namespace, timestamp
 
-    def take_all(self) -> list[tuple[Entry, Entry, int]]:
-        """Delete all timers, and return their keys, namespaces and timestamps."""
-        timers = list(self.registered())
-        for entry in list(self._table.data):
-            self._delete(entry)
-        return timers
+    def is_registered(self, domain: int, key: Entry, namespace: Entry, timestamp: int) -> bool:
+        """Return whether there is a timer."""
+        return (key, domain, namespace, timestamp) in self._table.data
+
+    def forget_all(self) -> None:
+        """Remove the timers of an earlier job, which no version of this one has yet."""
+        self._table.data.clear()
+        self._queues = self._queues_of(self._table.data)
 
     def due(self, domain: int, until: int) -> Iterator[tuple[Entry, Entry, int]]:
         """Remove the timers up to `until` and yield them as `(key, namespace, timestamp)`; more may be registered."""

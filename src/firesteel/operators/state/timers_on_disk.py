@@ -13,6 +13,7 @@ from itertools import islice
 
 from firesteel.common.trust.pickling import pickled
 from firesteel.operators.state.cache_memory import CacheShare, approximate_size
+from firesteel.operators.state.disk_dict import AFTER_ALL
 from firesteel.operators.state.embedded_store import EmbeddedStore
 from firesteel.operators.state.entries import Entry, Stored
 from firesteel.operators.state.entry_bytes import encoded
@@ -102,6 +103,15 @@ class TimersOnDisk(MappingOnDisk):
         self._has_rows = True
         for queue in self.queues:
             queue.new = TimerQueue(self._new)
+
+    def clear(self) -> None:
+        """Remove all timers."""
+        self._store.remove_between(self._prefix, self._prefix + AFTER_ALL)
+        self._new.clear()
+        self._removed.clear()
+        for queue in self.queues:
+            queue.new = TimerQueue(self._new)
+            queue.read_again()
 
     def _forget_removed(self) -> None:
         self._store.remove_all(sorted(self._removed))

@@ -23,6 +23,11 @@ Unexpired = Callable[[Stored, int], Stored]
 """(stored, deadline) -> the part renewed after the deadline: `stored` itself if all of it was, None if nothing."""
 
 
+def with_time(value: Stored, time_ms: int) -> Stamped | None:
+    """Return what is stored for the result of a function; None is no value."""
+    return None if value is None else (value, time_ms)
+
+
 def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
     """Return the value if it was renewed after `deadline` (ms), else None.
 

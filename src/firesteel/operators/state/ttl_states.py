@@ -26,7 +26,7 @@ from firesteel.operators.state.states import (
     KeyedValueState,
     entries_of,
 )
-from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
+from firesteel.operators.state.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value, with_time
 
 if TYPE_CHECKING:
     from firesteel.functions.state import (
@@ -220,9 +220,9 @@ class _AddedUp:
     def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Stored, Stored], Stored]) -> Stamped | None:
         """Return the combination of two values, or the one that has not expired, with the current timestamp."""
         now = now_ms()
-        usable = [stamped for stamped in (first, second) if self._life.usable(stamped, now) is not None]
+        usable = [stored for stored in (first, second) if self._life.usable(stored, now) is not None]
         if len(usable) == 2:
-            return add_up(first[0], second[0]), now
+            return with_time(add_up(first[0], second[0]), now)
         return (usable[0][0], now) if usable else None
 
 
@@ -246,7 +246,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
-        self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
+        self._table.update(entry, with_time(self._reduced(None if stored is None else stored[0], value), now))
 
     def _combine(self, first: Stored, second: Stored) -> object:
         return self._merge(first, second, super()._combine)
@@ -276,7 +276,7 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
-        self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
+        self._table.update(entry, with_time(self._accumulated(None if stored is None else stored[0], value), now))
 
     def _combine(self, first: Stored, second: Stored) -> object:
         return self._merge(first, second, super()._combine)

@@ -63,12 +63,12 @@ class WindowAtEndRunner(WindowOperatorBase):
     def open(self) -> None:
         """Open the functions; discard timers of restored windows, which are not needed here."""
         super().open()
-        times: dict[Any, list[int]] = {}
-        for key, window, timestamp in self.timers.take_all():
-            times.setdefault((key, window), []).append(timestamp)
-        for entry, registered in times.items():
-            if entry[1].max_timestamp() not in registered:  # Already fired, kept for late elements only.
-                self._table.discard(entry)
+        timers = self.timers
+        for key, window, timestamp in timers.registered():
+            end = window.max_timestamp()
+            if timestamp != end and not timers.is_registered(self._domain, key, window, end):
+                self._table.discard((key, window))  # Already fired, kept for late elements only.
+        timers.forget_all()
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Add elements to their windows."""
@@ -159,7 +159,8 @@ class WindowAtEndRunner(WindowOperatorBase):
         while part := list(islice(rest, _FLUSHED_KEYS)):
             for key, stored in part:
                 backend.current_key, backend.current_entry = key, (key, window)
-                collect(evaluate(key_of(key), window, read(stored), context), end)
+                if elements := read(stored):
+                    collect(evaluate(key_of(key), window, elements, context), end)
                 if self._clears:
                     self._window_function.clear(context)
             self.collector.flush()

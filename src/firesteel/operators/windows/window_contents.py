@@ -48,7 +48,7 @@ class WindowContents(Protocol):
         """Return contents that a window function may change, while the window keeps its own."""
 
     def read(self, stored: Stored) -> Sequence[Stored]:
-        """Return the elements that a window function receives."""
+        """Return the elements that a window function receives; without any the window does not fire, as in Flink."""
 
 
 class ElementContents:
@@ -92,19 +92,19 @@ class _CombinedContents(ABC):
 
     @abstractmethod
     def _added(self, stored: Stored, value: object) -> Stored:
-        """Return the contents with one more element; `stored` is None for a new window."""
+        """Return the contents with one more element; None are those of a new window, as in Flink."""
 
     @abstractmethod
     def _merged(self, first: Stored, second: Stored) -> Stored: ...
 
     def add(self, table: StateTable, entry: object, value: object) -> None:
         """Combine an element with the contents of an entry."""
-        table.put(entry, self._added(table.data.get(entry), value))
+        table.update(entry, self._added(table.data.get(entry), value))
 
     def merge(self, table: StateTable, entry: object, stored: Stored) -> None:
         """Combine the contents of another window with those of an entry."""
         before = table.data.get(entry)
-        table.put(entry, stored if before is None else self._merged(before, stored))
+        table.update(entry, stored if before is None else self._merged(before, stored))
 
     def copied(self, stored: Stored) -> Stored:
         """Return an unshared copy."""
@@ -147,7 +147,7 @@ class ReducedContents(_CombinedContents):
 
     def read(self, stored: Stored) -> Sequence[Stored]:
         """Return the reduced value in a list."""
-        return [stored]
+        return _unless_none(stored)
 
 
 class AggregatedContents(_CombinedContents):
@@ -184,11 +184,17 @@ class AggregatedContents(_CombinedContents):
 
     def _merged(self, first: Stored, second: object) -> Stored:
         merged = self._function.merge(first, second)
+        if self._coerce is not None:
+            return self._coerce(merged)
         return merged if merged is first or merged is second else own(merged)
 
     def read(self, stored: Stored) -> Sequence[Stored]:
         """Return the result of the accumulator in a list."""
-        return [self._function.get_result(stored)]
+        return [] if stored is None else _unless_none(self._function.get_result(stored))
+
+
+def _unless_none(value: Stored) -> list[Stored]:
+    return [] if value is None else [value]
 
 
 def contents_of(

@@ -108,16 +108,17 @@ class WindowRunner(WindowOperatorBase):
     def _act_on(self, result: TriggerResult, key: object, window: object, timestamp: int | None) -> None:
         """Do what a trigger wants; results have the timestamp of the element or timer that it was asked about."""
         entry = self._contents_entry(key, window)
-        if result.is_fire() and entry in self._table.data:
-            stored = self._table.data[entry]
+        stored = self._table.data.get(entry) if result.is_fire() else None
+        if stored is not None:
             self._emit(key, window, stored if result.is_purge() else self._contents.copied(stored), timestamp)
         if result.is_purge():
             self._table.remove(entry)
 
     def _emit(self, key: object, window: Any, stored: object, timestamp: int | None) -> None:
         elements = self._contents.read(stored)
-        results = self._evaluate(key_of(key), window, elements, self._function_context)
-        self.collector.collect(results, timestamp)
+        if elements:
+            results = self._evaluate(key_of(key), window, elements, self._function_context)
+            self.collector.collect(results, timestamp)
 
     def on_timer(self, domain: int, key: object, namespace: object, timestamp: int) -> None:
         """Call the trigger, and remove the window at its cleanup time."""

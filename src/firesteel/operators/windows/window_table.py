@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ByKey(Protocol):
-    """The contents of one window by key."""
+    """The contents of one window by key; None are those of a key whose function gave back None."""
 
     def get(self, key: object) -> Stored:
         """Return the contents for a key, or None."""
@@ -160,6 +160,13 @@ class WindowTable(ABC):
         return sum(1 for _ in self.items())
 
 
+def change(stored: Stored, length: int) -> Stored:
+    """Return what a version says of the contents of a key; `length` is that of their list in the version before."""
+    if stored is None:
+        return DELETED
+    return ListPart(length, stored[length:]) if length else stored
+
+
 class WindowsInMemory(WindowTable):
     """A table with one dict per window."""
 
@@ -180,15 +187,15 @@ class WindowsInMemory(WindowTable):
         for window, opened in self._windows.items():
             get = opened.by_key.get
             for key, length in opened.touched.items():
-                stored = get(key)
-                yield (key, window), ListPart(length, stored[length:]) if length else stored
+                yield (key, window), change(get(key), length)
         self._saved()
 
     def items(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all `(key, window)` entries with their contents."""
         for window, opened in self._windows.items():
             for key, value in opened.by_key.items():
-                yield (key, window), value
+                if value is not None:
+                    yield (key, window), value
 
     def discard(self, entry: Any) -> None:
         """Remove an entry that a version no longer contains."""

@@ -9,9 +9,8 @@ from firesteel.operators.state.disk_list import CHUNK_ELEMENTS
 from firesteel.operators.state.disk_pairs import WindowsDict
 from firesteel.operators.state.disk_store import DiskStore
 from firesteel.operators.state.entries import Entry, Stored
-from firesteel.operators.state.list_part import ListPart
 from firesteel.operators.state.state_table import DELETED
-from firesteel.operators.windows.window_table import OpenWindow, WindowTable
+from firesteel.operators.windows.window_table import OpenWindow, WindowTable, change
 
 if TYPE_CHECKING:
     from firesteel.functions.windows import Window
@@ -88,15 +87,14 @@ class WindowsOnDisk(WindowTable):
                 yield (key, window), DELETED
         for window, opened in self._windows.items():
             lengths = opened.touched
-            for (_, key), stored in self._data.values_of([(window, key) for key in lengths]):
-                length = lengths[key]
-                yield (key, window), ListPart(length, stored[length:]) if length else stored
+            for (_, key), stored in self._data.values_of([(window, key) for key in lengths], None):
+                yield (key, window), change(stored, lengths[key])
         self._saved()
 
     def items(self) -> Iterator[tuple[Entry, Stored]]:
         """Yield all `(key, window)` entries with their contents."""
         for (window, key), value in self._data.unchanged_items():
-            if window in self._windows:
+            if window in self._windows and value is not None:
                 yield (key, window), value
 
     def _saved(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, WindowKernel
 from firesteel.columns.kernels.ranks.row_ranks import ranked, ranks
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.times.time_queue import TimedRows
@@ -24,7 +24,7 @@ _AT_ONCE = 100_000
 """Number of rows that wait, at least, before those with a rank behind the last one are dropped."""
 
 
-class WindowRank(TimedKernel):
+class WindowRank(WindowKernel):
     """Top-N of each window, emitted when the window ends.
 
     State: the rows of open windows. Those that are no longer among the best are dropped now and then.
@@ -72,13 +72,13 @@ class WindowRank(TimedKernel):
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended, in the order of their ends."""
-        self._watermark = timestamp
+        watermark = self._advance(timestamp)
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
-            due = self._waiting.take(timestamp)
+            due = self._waiting.take(watermark)
             if due is not None:
                 due = due.take(np.lexsort((due.arrivals, due.times)))
                 self.context.emit(ranked(self._plan, due.rows, groups_by(due.rows, self._plan.partition).codes))
-        return timestamp
+        return watermark
 
     def flush(self) -> None:
         """Write the rows to the state."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
-from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, KernelContext, LateRows, WindowKernel
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.calls.vectorized import vector_calls, window_calls
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from firesteel.columns.kernels.windows.window_tables import WindowTableFactory
 
 
-class _Sessions(TimedKernel):
+class _Sessions(WindowKernel):
     """Collects the rows of each session until it ends.
 
     A row behind the watermark is late unless it extends a session that has not ended. A retraction belongs to the
@@ -75,11 +75,12 @@ class _Sessions(TimedKernel):
 
     def watermark(self, timestamp: int) -> int:
         """Emit the sessions that have ended in event time."""
-        if self._window.is_rowtime:
-            self._watermark = timestamp
-            if self.context.is_streaming:
-                self._fire(timestamp)
-        return timestamp
+        if not self._window.is_rowtime:
+            return timestamp
+        watermark = self._advance(timestamp)
+        if self.context.is_streaming:
+            self._fire(watermark)
+        return watermark
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the sessions that have ended in processing time."""
@@ -109,7 +110,12 @@ class _Sessions(TimedKernel):
 
 
 class SessionTable(_Sessions):
-    """Emits the rows of each session with its start and end, when it ends."""
+    """Emits the rows of each session with its start and end, when it ends.
+
+    Flink's operator of this table function does not keep its watermark.
+    """
+
+    carries_state = False
 
     def __init__(self, plan: WindowTableFactory) -> None:
         super().__init__(plan.window, plan.window.partition)
@@ -137,6 +143,7 @@ class SessionAggregate(_Sessions):
         assert plan.window is not None
         super().__init__(plan.window, plan.keys)
         self._plan = plan
+        self.carries_state = plan.is_of_table
         self._width = len(plan.keys)
         self._calls: list[VectorCall] | None = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
         self._calls_of_rows = window_calls(plan.calls, plan.input_types, plan.retracts)

@@ -21,7 +21,7 @@ from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.hashing import key_groups
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext, LateRows, WindowKernel
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vector_calls import Fields, VectorCall
@@ -143,7 +143,7 @@ class SlicedWindowFactory:
         return SlicedWindows(self.plan)
 
 
-class _Windows(TimedKernel):
+class _Windows(Kernel):
     """Base of both phases.
 
     Partial results are rows of the keys, the end of the slice in ms, and the parts of the states of the calls.
@@ -191,18 +191,14 @@ class LocalWindows(_Windows):
         self.context.emit(partial_rows(self._calls, [*columns, pa.array(ends[first])], fields, groups.count))
 
 
-class SlicedWindows(_Windows):
+class SlicedWindows(_Windows, WindowKernel):
     """Merges partial results, and emits a window when it ends.
 
-    State: a `RowLog` of partial results with a bucket per slice, written once per version. A slice outlives its first
-    windows, so another job that starts from a savepoint takes over until when windows were emitted.
+    State: a `RowLog` of partial results with a bucket per slice, written once per version.
     """
-
-    carries_state = True
 
     def __init__(self, plan: SlicedWindowPlan) -> None:
         super().__init__(plan)
-        self._emitted = MIN_WATERMARK
         self._unsaved: dict[int, list[ColumnBatch]] = {}
         self._lengths: dict[int, tuple[int, int]] = {}
         self._width = len(plan.keys)
@@ -217,21 +213,13 @@ class SlicedWindows(_Windows):
             self._lengths[end] = (length, length)
         refuse_former(context, "windows")  # of calls that had no columns; their rows were partitioned by window, too
 
-    def snapshot(self) -> Snapshot:
-        """Return the watermark, and the one up to which windows were emitted."""
-        return self._watermark, self._emitted
-
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore both; in state of firesteel 0.1 they are one number."""
-        self._watermark, self._emitted = snapshot if isinstance(snapshot, tuple) else (snapshot, snapshot)
+        """Restore the watermark."""
+        super().restore(_emitted(snapshot))
 
     def take_over(self, snapshots: Sequence[Snapshot]) -> None:
-        """Take over until when windows were emitted; the watermark begins anew, as in Flink.
-
-        After the end of all input no slice is left, and those of new input begin anew, too.
-        """
-        emitted = [found[1] if isinstance(found, tuple) else found for found in snapshots]
-        self._emitted = max((found for found in emitted if found < MAX_WATERMARK), default=MIN_WATERMARK)
+        """Go on from the watermark that was furthest."""
+        super().take_over(list(map(_emitted, snapshots)))
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Add partial results; those of slices all of whose windows have ended are dropped as late."""
@@ -276,8 +264,8 @@ class SlicedWindows(_Windows):
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended."""
         if self.context.is_streaming:
-            self._fire(timestamp)
-        return timestamp
+            self._fire(max(timestamp, self._watermark))
+        return self._watermark
 
     def end(self) -> None:
         """Emit all windows of a bounded query; in streaming mode the last watermark already did."""
@@ -288,11 +276,11 @@ class SlicedWindows(_Windows):
         windows: dict[tuple[int, int], list[int]] = {}
         over = []
         for end in self._lengths:
-            for window in self._plan.windows(end, self._emitted, until):
+            for window in self._plan.windows(end, self._watermark, until):
                 windows.setdefault(window, []).append(end)
             if self._plan.is_over(end, until):
                 over.append(end)
-        self._watermark, self._emitted = until, max(until, self._emitted)
+        self._watermark = until
         ordered = sorted(windows, key=lambda window: window[1])
         for batch in merged((self._result(*window, windows[window]) for window in ordered), _AT_ONCE):
             self.context.emit(batch)
@@ -322,3 +310,9 @@ class SlicedWindows(_Windows):
             rows = self._merged(parts)
             self._log.append(rows, key_groups(rows, range(self._width), self.context.max_parallelism), end)
         self._unsaved = {}
+
+
+def _emitted(snapshot: Snapshot) -> int:
+    """Return the watermark up to which windows were emitted; former versions noted another one before it."""
+    emitted: int = snapshot[1] if isinstance(snapshot, tuple) else snapshot
+    return emitted

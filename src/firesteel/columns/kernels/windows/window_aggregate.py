@@ -10,7 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
-from firesteel.columns.kernel import Kernel, KernelContext, LateRows, TimedKernel
+from firesteel.columns.kernel import Kernel, KernelContext, LateRows, WindowKernel
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vectorized import window_calls
@@ -38,6 +38,7 @@ class WindowAggregateFactory:
         output_types: Logical types of keys, calls and properties.
         flat: Whether the only call is a table aggregate function.
         source: What the windows are if `window` is None: their clock, and whether they are in event time.
+        is_of_table: Whether a window table function assigns the windows; others begin anew in another job, as in Flink.
     """
 
     keys: tuple[int, ...]
@@ -50,6 +51,7 @@ class WindowAggregateFactory:
     retracts: bool = False
     flat: bool = False
     source: WindowSource = IN_UTC
+    is_of_table: bool = False
 
     @property
     def clock(self) -> WindowClock:
@@ -74,7 +76,7 @@ class WindowAggregateFactory:
         return SessionAggregate(self) if is_session else WindowAggregate(self)
 
 
-class WindowAggregate(TimedKernel):
+class WindowAggregate(WindowKernel):
     """Aggregates per key and window, emitted when the window ends.
 
     State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. `_by_end` indexes the
@@ -84,6 +86,7 @@ class WindowAggregate(TimedKernel):
     def __init__(self, plan: WindowAggregateFactory) -> None:
         super().__init__()
         self._plan = plan
+        self.carries_state = plan.is_of_table
         self._in_event_time = plan.is_rowtime
         self._clock = plan.clock
         # Rows of an earlier operator may have been assigned to their windows before this one begins a batch: a window
@@ -212,11 +215,12 @@ class WindowAggregate(TimedKernel):
 
     def watermark(self, timestamp: int) -> int:
         """Emit the windows that have ended in event time."""
-        if self._in_event_time:
-            self._watermark = timestamp
-            if self.context.is_streaming:
-                self._fire(timestamp)
-        return timestamp
+        if not self._in_event_time:
+            return timestamp
+        watermark = self._advance(timestamp)
+        if self.context.is_streaming:
+            self._fire(watermark)
+        return watermark
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the windows that have ended in processing time."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
+from firesteel.common.options.kinds import text_of
+
 
 class LegacyDescriptor:
     """A connector or format that is described by properties of Flink up to 1.10.
@@ -28,7 +30,7 @@ class LegacyDescriptor:
                 getattr(self, name)(value)
 
     def _set(self, key: str, value: object) -> Self:
-        self._properties[key] = str(value).lower() if isinstance(value, bool) else str(value)
+        self._properties[key] = text_of(value)
         return self
 
 

@@ -141,7 +141,7 @@ def _interval(text: str, unit: str, last: str) -> int | None:
     text = text.lstrip("+-")
     if unit in _MONTHS:
         numbers = text.split("-")
-        if not all(number.isdigit() for number in numbers) or len(numbers) != (1 if unit == last else 2):
+        if not all(number.isdecimal() for number in numbers) or len(numbers) != (1 if unit == last else 2):
             return None
         if len(numbers) == _PAIR and int(numbers[1]) >= _MONTHS["YEAR"]:
             return None

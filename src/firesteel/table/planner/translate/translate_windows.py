@@ -49,6 +49,7 @@ def window_aggregate(translator: Translator, node: rel.WindowAggregate) -> Batch
         translator.retracts(node.input),
         node.flat,
         IN_UTC if node.window is not None else window_source(node, translator.settings.time_zone),
+        node.window is None,
     )
     return translator.operator(node, factory, translator.stream(node.input), node.keys)
 
@@ -78,7 +79,9 @@ def _sessions(translator: Translator, node: rel.WindowAggregate, rows: Batches, 
     names = [name for name in times if name in columns]
     types = (*kinds[0], *kinds[1], *(columns[name] for name in names))
     properties = tuple(times[name] for name in names)
-    factory = WindowAggregateFactory(plan.keys, plan.calls, plan.window, None, properties, plan.input_types, types)
+    factory = WindowAggregateFactory(
+        plan.keys, plan.calls, plan.window, None, properties, plan.input_types, types, is_of_table=True
+    )
     ended = translator.operator(node, factory, rows, plan.keys)
     order = [*(source for source, _ in plan.outputs), *range(-len(plan.calls), 0)]
     places = [*plan.keys, *range(-len(plan.calls), 0), *names]
