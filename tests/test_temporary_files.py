@@ -30,6 +30,7 @@ SOURCE = Path(firesteel.__file__).parent
 ELSEWHERE = {
     "common/files/run_directory.py gettempdir": "where commands find processes, whatever their options",
     "common/files/temporary_directories.py gettempdir": "the default of io.tmp.dirs",
+    "cli/diff.py TemporaryDirectory": "a plan, of a command without a configuration",
     "migration/trial_run.py TemporaryDirectory": "findings of a few lines, of a command without a configuration",
     "spark/slot_processes.py TemporaryDirectory": "sockets only, whose paths must not exceed 100 characters",
     "spark/small_batches.py TemporaryDirectory": "a socket only, whose path must not exceed 100 characters",

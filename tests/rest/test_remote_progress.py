@@ -70,6 +70,7 @@ async def test_a_job_of_a_cluster_is_followed_to_its_end(rest: Rest, recorded: R
     cluster = RestClusterClient(rest.server.address, LOCAL_TOKEN)
     client = await asyncio.to_thread(RemoteJobClient, cluster, job)
     waited = asyncio.create_task(asyncio.to_thread(client.wait))
+    await settle()  # Before time passes: calls under way would take too long.
     await rest.cluster.advance(10)
     await until(recorded, "RUNNING")
     await rest.cluster.fail_query(TaskFailure("ValueError: bad", operator_name="Map"))
