@@ -6,7 +6,7 @@ import math
 import re
 import uuid
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from firesteel.columns.functions.temporal_rounding import bind_rounding, resolve
 from firesteel.columns.rex import Literal
 from firesteel.columns.type_families import APPROXIMATE
 from firesteel.columns.type_rules import any_nullable, round_type
+from firesteel.common.values.decimals import EXACT
 
 
 def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Operands], Resolved]:
@@ -116,14 +117,14 @@ def _round(mode: str) -> Bind:
                 return value
             digits = max(-_MOST_DIGITS, min(digits, _MOST_DIGITS))
             number = Decimal(repr(value)) if approximate else Decimal(value)
-            return convert(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=_ALL_DIGITS) + 0)
+            return convert(EXACT.plus(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=EXACT)))
 
         return function
 
     return per_row(make)
 
 
-_ALL_DIGITS, _MOST_DIGITS = Context(prec=1000), 400
+_MOST_DIGITS = 400
 """A DOUBLE has at most 309 digits before the point, and 324 behind it up to the first one that is not 0."""
 
 
