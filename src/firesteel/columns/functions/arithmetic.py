@@ -99,6 +99,9 @@ def _number(name: str, call: CallSite) -> Kernel:
         if integral and name in "/%" and pc.any(pc.equal(right, pa.scalar(0, operand_type))).as_py():
             _refuse_zero(left, right)
         result = _remainder(left, right) if name == "%" else _KERNELS[name](left, right)
+        if integral and name == "/":
+            # Arrow makes 0 of the smallest number divided by -1, and Java that number.
+            result = pc.if_else(pc.equal(right, pa.scalar(-1, operand_type)), pc.negate(left), result)
         return result if result.type == target else result.cast(target, safe=False)
 
     return kernel
