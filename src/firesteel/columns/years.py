@@ -27,7 +27,7 @@ def within_years(compute: Callable[P, R]) -> Callable[P, R]:
         try:
             return compute(*args, **kwargs)
         except (OverflowError, ValueError) as error:
-            if isinstance(error, FiresteelError):
+            if isinstance(error, FiresteelError | UnicodeError):
                 raise
             raise OutOfYearsError from error
 

@@ -32,6 +32,7 @@ from firesteel.columns.row_keys import are_same
 from firesteel.columns.type_families import INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
+from firesteel.columns.years import within_years
 
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
 _PYTHON: dict[str, Callable[[Cell, Cell], bool]] = {
@@ -237,6 +238,6 @@ FUNCTIONS = [
     Function(
         "OVERLAPS",
         signature("OVERLAPS", BOOLEAN, "DATETIME", "DATETIME_INTERVAL", "DATETIME", "DATETIME_INTERVAL"),
-        per_row(lambda call: _overlaps),
+        per_row(lambda call: within_years(_overlaps)),
     ),
 ]
