@@ -201,3 +201,14 @@ def test_quotes(text, quoted):
 )
 def test_what_is_between_quotes_need_not_be_json(text, unquoted):
     assert run(call("JSON_UNQUOTE", lit(text, S))) == [unquoted]
+
+
+def test_huge_numbers_and_depths_are_errors():
+    huge = '{"a":1e999999999,"b":[]}'
+    assert run(json_call("JSON_VALUE", "$.a", RETURN_INT), (S, [huge])) == [None]
+    assert run(json_call("JSON_QUERY", "$[?(@.b SIZE 1e999999999)]"), (S, [huge])) == ["[]"]
+    deep = '{"a":' + "[" * 800 + "]" * 800 + "}"
+    assert run(json_call("JSON_QUERY", "$"), (S, [deep])) == [None]
+    assert run(json_call("JSON_QUERY", "$", ("ERROR", "EMPTY ARRAY")), (S, [deep])) == ["[]"]
+    with pytest.raises(FunctionError, match="Invalid JSON string in JSON"):
+        run(call("JSON", lit(deep, S)))

@@ -157,10 +157,10 @@ def _scalar_converter(data_type: t.DataType) -> Callable[[Any], Any]:
 
 
 def _int(number: int | float | Decimal) -> int:
-    whole = int(number)
-    if not -(2**31) <= whole < 2**31:
+    # First, as `int` writes out all digits: 1e999999999 would take hours, and memory.
+    if not -(2**31) - 1 < number < 2**31:
         raise FunctionError(f"{number} is out of the range of INTEGER")
-    return whole
+    return int(number)
 
 
 def _parsed(data_type: t.DataType, text: str) -> object:
@@ -218,7 +218,10 @@ def _query(call: CallSite) -> Callable[..., Any]:
             return fallback(on_empty, "Empty result of JSON_QUERY function is not allowed")
         if not isinstance(value, (dict, list)):
             return fallback(on_error, "Strict jsonpath mode requires array or object value")
-        return shown(value)
+        try:
+            return shown(value)
+        except RecursionError:
+            return fallback(on_error, "the value is nested too deeply")
 
     return function
 
@@ -352,7 +355,7 @@ def _json(text: str) -> str:
     """Return the JSON text of JSON(text), which is allowed only within JSON_OBJECT and JSON_ARRAY."""
     try:
         return json_of(parse_json(text))
-    except JsonPathError as error:
+    except (JsonPathError, RecursionError) as error:
         raise FunctionError(f"Invalid JSON string in JSON(value) function: {error}") from error
 
 

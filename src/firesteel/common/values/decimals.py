@@ -18,7 +18,11 @@ def fitted(number: Decimal, precision: int, scale: int) -> Decimal | None:
     Example:
         >>> fitted(Decimal("1.5"), 2, 0), fitted(Decimal("99.5"), 2, 0)
         (Decimal('2'), None)
+        >>> fitted(Decimal("1e2000"), 2, 0) is None  # of more digits than could be rounded
+        True
     """
+    if number and number.adjusted() >= precision:
+        return None
     rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
     return rounded if len(rounded.as_tuple().digits) <= precision or not rounded else None
 
