@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 
 import pytest
 from rich.console import Console
 
+from firesteel.cli.arrived_rows import CHANGES_KEPT, ArrivedRows
 from firesteel.cli.result_frame import frame_of
-from firesteel.cli.result_view import CHANGES_KEPT, ResultView
+from firesteel.cli.result_view import ResultView
 from firesteel.cli.terminal_keys import keys_of, pressed
 from firesteel.common.types import Row, RowKind
 from firesteel.table import DataTypes
@@ -29,10 +32,17 @@ def change(kind: RowKind, *values: object) -> Row:
     return row
 
 
-def view_of(*rows: Row, most: int | None = 1000) -> ResultView:
-    view = ResultView(ROW_TYPE, most)
-    view.add(rows)
+def view_of(*rows: Row, arrived: ArrivedRows | None = None, most: int | None = 1000) -> ResultView:
+    arrived = ArrivedRows(most) if arrived is None else arrived
+    view = ResultView(ROW_TYPE, arrived.is_changelog)
+    refresh(view, arrived, *rows)
     return view
+
+
+def refresh(view: ResultView, arrived: ArrivedRows, *rows: Row) -> None:
+    for row in rows:
+        arrived.add(row)
+    view.show(*arrived.take())
 
 
 def inserted(count: int) -> list[Row]:
@@ -75,8 +85,27 @@ def test_a_changelog_keeps_the_last_changes() -> None:
     assert screen(view)[2:4] == ["op  word      n  m", "+I  w997    997  {k=1}"]
 
 
+class WatchedRow(Row):
+    """A row that can be referred to weakly, which `Row` cannot."""
+
+
+@pytest.mark.parametrize(("most", "kept"), [(10, 10), (None, CHANGES_KEPT)])
+def test_rows_are_bounded_while_the_screen_is_not_refreshed(most: int | None, kept: int) -> None:
+    arrived, alive = ArrivedRows(most), weakref.WeakValueDictionary[int, Row]()
+    for number in range(3 * CHANGES_KEPT):
+        alive[number] = row = WatchedRow(number)
+        arrived.add(row)
+    del row
+    gc.collect()
+    assert len(alive) == kept
+    assert arrived.has_news
+    shown, received = arrived.take()
+    assert (len(shown), received) == (kept, 3 * CHANGES_KEPT)
+    assert not arrived.has_news
+
+
 def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> None:
-    view = view_of(*inserted(12))
+    view = view_of(*inserted(12), arrived=(arrived := ArrivedRows(1000)))
     lines = screen(view)
     assert len(lines) == HEIGHT
     assert lines[0] == " SQL Query Result (Table)   Page last of 3, 12 rows   running"[:WIDTH].rstrip()
@@ -84,7 +113,7 @@ def test_the_screen_is_as_high_as_the_terminal_and_follows_the_last_page() -> No
     assert lines[2:5] == ["word   n  m", "w10   10  {k=1}", "w11   11  {k=1}"]
     assert lines[-3].startswith("q quit   x stop the query   r refresh")
     assert not [line for line in lines if "…" in line], "all keys fit into a usual terminal"
-    view.add(inserted(10))
+    refresh(view, arrived, *inserted(10))
     assert screen(view)[3].startswith("w8")
 
 
@@ -131,10 +160,10 @@ def test_a_row_opens_in_full() -> None:
 
 
 def test_a_row_stays_open_while_the_rows_change() -> None:
-    view = view_of(*inserted(2))
+    view = view_of(*inserted(2), arrived=(arrived := ArrivedRows(1000)))
     for key in ("up", "enter"):
         view.press(key)
-    view.add([change(RowKind.DELETE, "w1", 1), change(RowKind.INSERT, "w2", 2), change(RowKind.DELETE, "w2", 2)])
+    refresh(view, arrived, change(RowKind.DELETE, "w1", 1))
     assert words(view) == ["w0"]
     assert screen(view)[2].split() == ["word", "(STRING)", "w1"]
 
@@ -241,15 +270,16 @@ def test_a_refresh_is_due_after_its_interval() -> None:
 
 
 def test_values_that_have_changed_are_bold_until_the_next_refresh() -> None:
-    view = view_of(change(RowKind.INSERT, "a", 1), change(RowKind.INSERT, "b", 1))
+    arrived = ArrivedRows(1000)
+    view = view_of(change(RowKind.INSERT, "a", 1), change(RowKind.INSERT, "b", 1), arrived=arrived)
     screen(view)
-    view.add([change(RowKind.UPDATE_BEFORE, "b", 1), change(RowKind.UPDATE_AFTER, "b", 2)])
+    refresh(view, arrived, change(RowKind.UPDATE_BEFORE, "b", 1), change(RowKind.UPDATE_AFTER, "b", 2))
     assert [view.is_new(row, column, text) for row, column, text in ((0, 1, "1"), (1, 0, "b"), (1, 1, "2"))] == [
         False,
         False,
         True,
     ]
-    view.add([])
+    refresh(view, arrived)
     assert not view.is_new(1, 1, "2")
 
 

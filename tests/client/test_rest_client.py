@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -77,6 +78,36 @@ def test_a_redirect_is_not_followed(servers: tuple[Server, Server]) -> None:
     assert refused.value.status == 302
     assert [path for path, _ in asked.asked] == ["/overview"]
     assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "no JobManager responds at http://127.0.0.1:.*: SSH-2.0"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is no JobManager: its answer to /overview is no JSON"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", "no JobManager responds at http://127.0.0.1:.*Incomplete"),
+    ],
+)
+def test_a_server_that_is_no_jobmanager_is_named(answer: bytes, message: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(ClusterClientError, match=message):
+            RestClusterClient(f"127.0.0.1:{server.getsockname()[1]}").send("GET", "/overview")
+        thread.join()
+
+
+@pytest.mark.parametrize("address", ["host:port", "host:99999", "http://", "http://[::1", ":8081", ""])
+def test_an_address_that_is_none_is_named(address: str) -> None:
+    with pytest.raises(ClusterClientError, match="is no address of a JobManager; give HOST:PORT"):
+        RestClusterClient(address)
 
 
 def test_loopback_addresses_bypass_the_proxy(servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,3 +104,42 @@ def test_constant_collections_of_no_rows():
 def test_null_keys_are_refused():
     with pytest.raises(FunctionError, match="NULL as a key"):
         run(call("MAP", column(0, "STRING"), ONE), ("STRING", [None]))
+
+
+MAPS = "ARRAY<MAP<STRING, INT>>"
+ONE_WAY, OTHER_WAY = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+ENTRIES = list(ONE_WAY.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "operand", "expected"),
+    [
+        ("ARRAY_CONTAINS", OTHER_WAY, True),
+        ("ARRAY_POSITION", OTHER_WAY, 1),
+        ("ARRAY_REMOVE", OTHER_WAY, []),
+        ("ARRAY_EXCEPT", [OTHER_WAY], []),
+        ("ARRAY_INTERSECT", [OTHER_WAY], [ENTRIES]),
+        ("ARRAY_UNION", [OTHER_WAY], [ENTRIES]),
+        ("=", [OTHER_WAY], True),
+        ("<>", [OTHER_WAY], False),
+        ("IN", [OTHER_WAY], True),
+    ],
+)
+def test_entries_of_maps_have_no_order(name, operand, expected):
+    kind = MAPS if isinstance(operand, list) else "MAP<STRING, INT>"
+    assert run(call(name, column(0, MAPS), column(1, kind)), (MAPS, [[ONE_WAY]]), (kind, [operand])) == [expected]
+
+
+def test_nan_equals_nothing():
+    doubles, nan = "ARRAY<DOUBLE>", float("nan")
+    distinct = run(call("ARRAY_DISTINCT", column(0, doubles)), (doubles, [[nan, 1.0, nan, 1.0]]))
+    assert repr(distinct) == "[[nan, 1.0, nan]]"
+    rex = call("ARRAY_EXCEPT", column(0, doubles), column(1, doubles))
+    assert repr(run(rex, (doubles, [[nan, 0.0]]), (doubles, [[nan, -0.0]]))) == "[[nan]]"
+
+
+@pytest.mark.parametrize("name", ["ARRAY_MAX", "ARRAY_MIN", "ARRAY_SORT"])
+@pytest.mark.parametrize("element", ["ROW<`a` INT>", "ARRAY<INT>", "MAP<STRING, INT>", "BOOLEAN", "INTERVAL MONTH"])
+def test_elements_without_an_order_are_refused(name, element):
+    with pytest.raises(FunctionError, match=f"Cannot apply '{name}'"):
+        call(name, column(0, f"ARRAY<{element}>"))

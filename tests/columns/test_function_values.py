@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from decimal import Decimal
+from decimal import Decimal, Inexact, localcontext
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +37,7 @@ VALUES: dict[str, list[Any]] = {
     "INT": [0, 1, -1, 2**31 - 1, -(2**31), 7],
     "BIGINT": [0, -1, 2**63 - 1, -(2**63)],
     "DOUBLE": [0.0, -2.5, float("inf"), float("nan"), 1e308, 5e-324],
+    "DECIMAL(38, 10)": [Decimal("-1234567890123456789012345678.1234567891"), Decimal(1), Decimal("0E-10")],
     "DECIMAL(10, 2)": [Decimal("0.00"), Decimal("-99999999.99"), Decimal("2.50")],
     "STRING": TEXTS,
     "BYTES": [b"", b"a", b"\xff\x00"],
@@ -52,7 +53,8 @@ VALUES: dict[str, list[Any]] = {
     "MAP<STRING, INT>": [{}, {"b": None, "a": 2}],
 }
 FAMILIES = [["STRING", "STRING", "INT"], ["ARRAY<INT>", "INT", "STRING", "MAP<STRING, INT>"], list(VALUES)]
-FAMILIES += [["INT", "DOUBLE", "DECIMAL(10, 2)", "BIGINT"], ["DATE", "TIMESTAMP(3)", "INTERVAL MONTH", "STRING", "INT"]]
+FAMILIES += [["INT", "DOUBLE", "DECIMAL(38, 10)", "DECIMAL(10, 2)", "BIGINT"]]
+FAMILIES += [["DATE", "TIMESTAMP(3)", "INTERVAL MONTH", "STRING", "INT"]]
 
 OF_CHANCE_OR_CLOCK = {name for name in function_names() if not find_function(name).deterministic} | {
     name for name in function_names() if find_function(name).momentary(())
@@ -76,7 +78,12 @@ def typed(name: str, types: list[str], row: list[Any], constant: list[bool]) -> 
 def computed(rex: Any, columns: list[pa.Array]) -> list[str] | None:
     """Return the results as texts, or None if there is an error."""
     try:
-        found = compile_rex(rex, EvaluationContext())(ColumnBatch(tuple(columns), len(columns[0])))
+        with localcontext() as context:
+            # Python's operators round decimals to 28 digits, and DECIMAL has up to 38.
+            context.traps[Inexact] = True
+            found = compile_rex(rex, EvaluationContext())(ColumnBatch(tuple(columns), len(columns[0])))
+    except Inexact:
+        raise
     except (ArithmeticError, ValueError):  # among them all errors that are meant for users
         return None
     return [repr(value) for value in pylist(found)]
@@ -119,6 +126,22 @@ def test_results_do_not_depend_on_other_rows_and_failures_are_lazy(seed: int) ->
 )
 def test_json_has_texts_in_place_of_numbers_that_it_has_not(name: str, value: float, text: str) -> None:
     assert computed(call(name, lit(value, "DOUBLE")), [pa.array([0])]) == [repr(text)]
+
+
+WIDE = Decimal("-1234567890123456789012345678.1234567891")
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "expected"),
+    [
+        ("ROUND", [lit(WIDE, "DECIMAL(38, 10)"), lit(5, "INT")], Decimal("-1234567890123456789012345678.12346")),
+        ("TRUNCATE", [lit(WIDE, "DECIMAL(38, 10)"), lit(5, "INT")], Decimal("-1234567890123456789012345678.12345")),
+        ("PRINTF", [lit("%.6f", "STRING"), lit(WIDE, "DECIMAL(38, 10)")], "-1234567890123456789012345678.123457"),
+        ("PARSE_JSON", [lit(f"[{WIDE}, -0.0, 1.10, 100]", "STRING")], f"[{WIDE},0,1.1,100]"),
+    ],
+)
+def test_decimals_keep_more_digits_than_pythons_operators(name: str, operands: list[Any], expected: object) -> None:
+    assert computed(call(name, *operands), [pa.array([0])]) == [repr(expected)]
 
 
 def test_an_instant_of_nan_is_the_epoch() -> None:

@@ -145,8 +145,29 @@ def test_seeded_random_numbers_are_those_of_java():
     rex = call("RAND_INTEGER", lit(42, "INT"), lit(10, "INT"))
     assert run(rex, ("INT", [1, 2, 3])) == [0, 3, 8]
     # Also of a column that is long enough for a look at whether its values repeat.
-    for rex in (call("RAND", lit(42, "INT")), call("RAND_INTEGER", column(0, "INT"), lit(1000000, "INT"))):
-        assert len(set(run(rex, ("INT", [7] * 1000)))) > 990
+    for rex in (call("RAND", lit(42, "INT")), call("RAND_INTEGER", column(0, "INT"))):
+        assert len(set(run(rex, ("INT", [1_000_000] * 1000)))) > 990
+
+
+def test_a_column_of_seeds_begins_a_sequence_in_each_row():
+    assert run(call("RAND", column(0, "INT")), ("INT", [7, 7, None])) == [0.7306990420600421] * 2 + [None]
+    assert run(call("RAND_INTEGER", column(0, "INT"), lit(100, "INT")), ("INT", [7, 7])) == [36, 36]
+
+
+def test_random_integers_have_a_bound_of_int():
+    with pytest.raises(FunctionError, match="Cannot apply 'RAND_INTEGER'"):
+        call("RAND_INTEGER", lit(2**32, "BIGINT"))
+    rex = call("CASE", call(">", column(0, "INT"), lit(0, "INT")), call("RAND_INTEGER", column(0, "INT")))
+    assert run(rex, ("INT", [0, 1])) == [None, 0]
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_the_smallest_number_divided_by_minus_one_is_itself(bits):
+    kind, least = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}[bits], -(2 ** (bits - 1))
+    division = call("/", column(0, kind), column(1, kind))
+    assert run(division, (kind, [least, least, 7, None]), (kind, [-1, 1, -1, -1])) == [least, least, -7, None]
+    assert run(call("/", lit(least, kind), lit(-1, kind)), (kind, [0])) == [least]
+    assert run(call("%", column(0, kind), lit(-1, kind)), (kind, [least, 7])) == [0, 0]
     uuids = run(call("||", call("UUID"), call("UUID")), ("INT", [1, 2]))
     assert len({text[:36] for text in uuids} | {text[36:] for text in uuids}) == 4
 

@@ -134,3 +134,81 @@ def test_a_value_of_another_type_is_an_error_of_json_value(text):
     assert run(call("JSON_VALUE", *operands)) == [None]
     with pytest.raises(FunctionError, match="JSON_VALUE"):
         run(call("JSON_VALUE", *operands, option("ERROR", "ERROR")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1.", False),
+        ("1e", False),
+        ("1x", False),
+        ("01", False),
+        ("1,2", False),
+        ("1]", False),
+        ("1\t2", True),
+        ("truex", False),
+        ("true1", False),
+        ("null$", False),
+        ("true,1", True),
+        ("[1]x", True),
+        ("{}{", True),
+        ('"a"x', True),
+    ],
+)
+def test_what_may_follow_json(text, expected):
+    assert run(call("IS JSON", lit(text, S))) == [expected]
+
+
+def test_decimals_have_no_negative_zero():
+    assert run(json_call("JSON_VALUE", "$[1]"), (S, ["[-0, -0.00]"])) == ["0.00"]
+    assert run(json_call("JSON_QUERY", "$"), (S, ["[-0, -0.0, -0e5]"])) == ["[0,0.0,0E+5]"]
+
+
+def test_halves_of_surrogate_pairs_are_question_marks():
+    half, pair = r'{"a":["\ud800x"]}', r'{"a":["\ud83d\ude00"]}'
+    assert run(json_call("JSON_QUERY", "$.a"), (S, [half, pair])) == ['["?x"]', '["\U0001f600"]']
+    assert run(json_call("JSON_VALUE", "$.a[0]"), (S, [half, pair])) == ["?x", "\U0001f600"]
+    assert run(call("JSON_UNQUOTE", column(0, S)), (S, [r'"\ud800"', r'"\ud83d\ude00"'])) == ["?", "\U0001f600"]
+    values = call("JSON_QUERY", column(0, S), lit("$.a", S), option("RETURNING", parse_type("ARRAY<STRING>")))
+    assert run(values, (S, [half, pair])) == [["?x"], ["\U0001f600"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ('a/b"c\\', r'"a\/b\"c\\"'),
+        ("\b\f\n\r\t", r'"\b\f\n\r\t"'),
+        ("\x01\x7f", '"\x01\x7f"'),
+        ("\x80é€", r'"\u0080\u00e9\u20ac"'),
+    ],
+)
+def test_quotes(text, quoted):
+    assert run(call("JSON_QUOTE", lit(text, S))) == [quoted]
+    assert run(call("JSON_UNQUOTE", lit(quoted, S))) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "unquoted"),
+    [
+        ('"a"b"', 'a"b'),
+        ('"""', '"'),
+        ('"a\nb"', "a\nb"),
+        (r'"a\"', r'"a\"'),
+        (r'"\q"', r'"\q"'),
+        (r'"\u12"', r'"\u12"'),
+        ('"', '"'),
+    ],
+)
+def test_what_is_between_quotes_need_not_be_json(text, unquoted):
+    assert run(call("JSON_UNQUOTE", lit(text, S))) == [unquoted]
+
+
+def test_huge_numbers_and_depths_are_errors():
+    huge = '{"a":1e999999999,"b":[]}'
+    assert run(json_call("JSON_VALUE", "$.a", RETURN_INT), (S, [huge])) == [None]
+    assert run(json_call("JSON_QUERY", "$[?(@.b SIZE 1e999999999)]"), (S, [huge])) == ["[]"]
+    deep = '{"a":' + "[" * 800 + "]" * 800 + "}"
+    assert run(json_call("JSON_QUERY", "$"), (S, [deep])) == [None]
+    assert run(json_call("JSON_QUERY", "$", ("ERROR", "EMPTY ARRAY")), (S, [deep])) == ["[]"]
+    with pytest.raises(FunctionError, match="Invalid JSON string in JSON"):
+        run(call("JSON", lit(deep, S)))

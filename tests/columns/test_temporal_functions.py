@@ -9,6 +9,7 @@ from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.java_dates import finest_unit, java_formatter
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import time_zone
+from firesteel.columns.years import OutOfYearsError
 from tests.columns.rexes import call, column, lit, run
 
 S = "STRING"
@@ -181,3 +182,68 @@ def test_finest_units():
         None,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pattern", "text"),
+    [
+        (253402300800, "yyyy-MM-dd HH:mm:ss", "10000-01-01 00:00:00"),
+        (253402300800, "y-M-d EEE D w u YYYY yy", "10000-1-1 Sat 1 1 6 10000 00"),
+        (-62135596801, "y-M-d EEE D w u", "1-1-2 Sun 2 2 7"),
+        (-62167219201, "yyyy-MM-dd G yy", "0001-01-02 BC 01"),
+        (-12219292800, "yyyy-MM-dd", "1582-10-15"),
+        (-12219292801, "yyyy-MM-dd HH:mm:ss", "1582-10-04 23:59:59"),
+        (-30000000000, "yyyy-MM-dd HH:mm:ss", "1019-04-28 18:40:00"),
+        (2**63 - 1, "yyyy-MM-dd HH:mm:ss", "1969-12-31 23:59:59"),
+        (9223372036854775, "yyyy-MM-dd HH:mm:ss", "292278994-08-17 07:12:55"),
+        (9223372036854776, "yyyy-MM-dd HH:mm:ss", "292269055-12-02 16:47:04"),
+    ],
+)
+def test_from_unixtime_has_all_years_and_the_julian_calendar(seconds, pattern, text):
+    assert run(call("FROM_UNIXTIME", lit(seconds, "BIGINT"), lit(pattern, "STRING"))) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10000-01-01 00:00:00", 253402300800),
+        ("0000-01-01 00:00:00", -62167392000),
+        ("0001-01-01 00:00:00", -62135769600),
+        ("1500-02-29 00:00:00", -14825894400),
+        ("1582-10-04 00:00:00", -12219379200),
+        ("1582-10-10 00:00:00", -12218860800),
+        ("1582-10-15 00:00:00", -12219292800),
+    ],
+)
+def test_unix_timestamp_has_all_years_and_the_julian_calendar(text, seconds):
+    assert run(call("UNIX_TIMESTAMP", lit(text, "STRING"))) == [seconds]
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "expected"),
+    [
+        ("9999-12-31 23:00:00", "UTC", "Asia/Tokyo", "10000-01-01 08:00:00"),
+        ("10000-07-01 12:00:00", "UTC", "America/New_York", "10000-07-01 08:00:00"),
+        ("0001-01-01 00:00:00", "UTC", "America/New_York", "0001-12-31 19:00:00"),
+        ("1850-06-01 00:00:00", "America/New_York", "UTC", "1850-06-01 05:00:00"),
+        ("1850-06-01 00:00:00", "Europe/Dublin", "UTC", "1850-06-01 00:00:00"),
+        ("1890-01-01 00:00:00", "UTC", "Europe/Moscow", "1890-01-01 03:00:00"),
+    ],
+)
+def test_convert_tz_has_all_years(text, source, target, expected):
+    assert run(call("CONVERT_TZ", *(lit(one, "STRING") for one in (text, source, target)))) == [expected]
+
+
+@pytest.mark.parametrize(
+    "rex",
+    [
+        call("TIMESTAMPADD", lit("MONTH", "STRING"), lit(12, "INT"), column(0, "TIMESTAMP(3)")),
+        call("TIMESTAMPADD", lit("DAY", "STRING"), lit(2**31 - 1, "INT"), column(0, "TIMESTAMP(3)")),
+        call("+", column(0, "TIMESTAMP(3)"), lit(12, "INTERVAL MONTH")),
+        call("DATE_FORMAT", column(0, "TIMESTAMP(3)"), lit("YYYY", "STRING")),
+    ],
+    ids=["months", "days", "interval", "week year"],
+)
+def test_years_that_there_are_not_are_named(rex):
+    with pytest.raises(OutOfYearsError, match="outside of the years 1 to 9999"):
+        run(rex, ("TIMESTAMP(3)", [datetime.datetime(9999, 12, 31)]))

@@ -131,6 +131,7 @@ def test_properties_are_todays_options(properties, expected):
     ("properties", "message"),
     [
         ({"connector.type": "hbase"}, "'connector.type' = 'hbase' has no translation"),
+        (KAFKA | {"connector.properties.0.key": "k"}, "an entry of 'connector.properties' has no 'value'"),
         (KAFKA | {"connector.unknown": "x"}, "'connector.unknown' has no translation for the connector 'kafka'"),
         (KAFKA | {"update-mode": "retract"}, "'update-mode' = 'retract' is not supported; the only values are append"),
         (

@@ -166,6 +166,8 @@ def test_values_of_other_types_are_converted() -> None:
     with pytest.raises(ValueError, match="which has no end"):
         decimals(Decimal128("Infinity"))
     assert writer_of(t.DecimalType(5, 2))(Decimal("1.50")) == Decimal128("1.50")
+    with pytest.raises(ValueError, match="MongoDB has decimals of up to 34 digits"):
+        writer_of(t.DecimalType(38, 2))(Decimal("123456789012345678901234567890123456.78"))
 
 
 BAD: list[tuple[str, dict[str, str], str]] = [

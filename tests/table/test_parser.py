@@ -20,6 +20,14 @@ def test_tokens_keep_what_strings_and_quoted_names_stand_for():
 
 
 @pytest.mark.parametrize(
+    ("escaped", "text"),
+    [(r"\00e9\\0041", r"é\0041"), (r"\d834\dd1e", chr(0x1D11E)), (r"a\d834", "a?"), ("it''s", "it's")],
+)
+def test_unicode_escapes(escaped, text):
+    assert tokenize(f"U&'{escaped}'")[0].text == text
+
+
+@pytest.mark.parametrize(
     ("text", "names"),
     [
         ("a + b * c", ["+", "*"]),

@@ -10,11 +10,11 @@ from datetime import datetime
 from rich.console import Console
 from rich.live import Live
 
+from firesteel.cli.arrived_rows import ArrivedRows
 from firesteel.cli.result_frame import frame_of
 from firesteel.cli.result_view import ResultView
 from firesteel.cli.terminal_keys import pressed, single_keys
 from firesteel.client.client_errors import JobCanceledError
-from firesteel.common.types import Row
 from firesteel.table.execution.print_style import PrintStyle, print_rows
 from firesteel.table.table_parts import row_type_of
 from firesteel.table.table_result import TableResult
@@ -31,13 +31,13 @@ class RunningRows:
 
     Args:
         result: The running query.
+        arrived: Takes the rows.
     """
 
-    def __init__(self, result: TableResult) -> None:
+    def __init__(self, result: TableResult, arrived: ArrivedRows) -> None:
         self.error: BaseException | None = None
         self._result = result
-        self._arrived: list[Row] = []
-        self._lock = threading.Lock()
+        self._arrived = arrived
         self._is_stopped = False
         self._thread = threading.Thread(target=self._collect, name="rows of a query", daemon=True)
         self._thread.start()
@@ -45,8 +45,7 @@ class RunningRows:
     def _collect(self) -> None:
         try:
             for row in self._result.collect():
-                with self._lock:
-                    self._arrived.append(row)
+                self._arrived.add(row)
         except BaseException as error:
             if not (self._is_stopped and isinstance(error, JobCanceledError)):
                 self.error = error
@@ -57,18 +56,6 @@ class RunningRows:
         if self._thread.is_alive():
             return "stopping" if self._is_stopped else "running"
         return "stopped" if self._is_stopped else "failed" if self.error is not None else "finished"
-
-    @property
-    def has_arrived(self) -> bool:
-        """Return whether there are rows to take."""
-        with self._lock:
-            return bool(self._arrived)
-
-    def take(self) -> list[Row]:
-        """Return the rows that arrived since the last call."""
-        with self._lock:
-            taken, self._arrived = self._arrived, []
-        return taken
 
     def stop(self) -> None:
         """Cancel the query if it is still running. Its job delivers the rows that it has before it ends."""
@@ -92,28 +79,29 @@ def show_screen(result: TableResult, most: int | None) -> None:
     Raises:
         JobExecutionError: the query failed.
     """
-    view, rows = ResultView(row_type_of(result), most), RunningRows(result)
+    arrived = ArrivedRows(most)
+    view, rows = ResultView(row_type_of(result), arrived.is_changelog), RunningRows(result, arrived)
     try:
-        _watch(view, rows, Console())
+        _watch(view, rows, arrived, Console())
     finally:
         rows.stop()
         rows.wait()
-        view.add(rows.take())
+        view.show(*arrived.take())
         if view.received or rows.error is None:
             _print(view)
     if rows.error is not None:
         raise rows.error
 
 
-def _watch(view: ResultView, rows: RunningRows, console: Console) -> None:
+def _watch(view: ResultView, rows: RunningRows, arrived: ArrivedRows, console: Console) -> None:
     with single_keys(), Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         updated = status = ""
         while rows.error is None:
             before = updated, status
             status = rows.status
             # The last rows of a query do not wait for the next refresh.
-            if view.refreshes.is_due(time.monotonic()) or (status != "running" and rows.has_arrived):
-                view.add(rows.take())
+            if view.refreshes.is_due(time.monotonic()) or (status != "running" and arrived.has_news):
+                view.show(*arrived.take())
                 updated = f"{datetime.now():%H:%M:%S.%f}"[:10]
             keys = pressed(_POLL_S)
             for key in keys:

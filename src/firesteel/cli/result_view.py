@@ -6,21 +6,16 @@ searching, stopping a query without leaving its rows, and the pages of a changel
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.cli.page_dialog import Dialog, PageDialog, SearchDialog
 from firesteel.cli.refresh_interval import RefreshInterval
 from firesteel.common.types import Row
-from firesteel.table.environment.materialized_rows import MaterializedRows
 from firesteel.table.execution.print_style import cell_texts
 
 if TYPE_CHECKING:
     from firesteel.table.types import RowType
-
-CHANGES_KEPT = 1000
-"""How many changes the result mode `changelog` keeps, as in Flink."""
 
 _CLOSE_ROW = frozenset({"q", "escape", "interrupt", "o", "enter"})
 _LINES = {"w": -1, "up": -1, "s": 1, "down": 1}
@@ -31,19 +26,20 @@ class ResultView:
 
     Args:
         row_type: Names and types of the columns.
-        most: Maximum number of rows of the table; None: show the changes themselves, the last ones of them.
+        is_changelog: Whether the rows are changes.
 
     Attributes:
-        refreshes: How often rows are added.
+        refreshes: How often the rows are replaced.
+        received: Number of changes that have made the rows.
         selected: The number of the selected row of the page; None if there is none.
         opened: The values of the row that is shown in full, as they were when it was opened; empty if none is.
         first_line: The first line of that row that is shown.
         dialog: The question that is open; None if none is.
     """
 
-    def __init__(self, row_type: RowType, most: int | None) -> None:
+    def __init__(self, row_type: RowType, is_changelog: bool) -> None:
         self.row_type = row_type
-        self.is_changelog = most is None
+        self.is_changelog = is_changelog
         self.refreshes = RefreshInterval(self.is_changelog)
         self.received = 0
         self.first_column = 0
@@ -56,27 +52,23 @@ class ResultView:
         self._sought = ""
         self.page_rows = 1
         self._before: tuple[int, list[list[str]]] = (1, [])
-        self._changes: deque[Row] = deque(maxlen=CHANGES_KEPT)
-        self._left = MaterializedRows(most)
+        self._arrived: list[Row] = []
         self._page: int | None = None
         self._ordered: list[Row] | None = None
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Apply the changes that arrived."""
+    def show(self, rows: list[Row], received: int) -> None:
+        """Replace the rows by those that `received` changes have made."""
         if not self.is_changelog:
             self._before = self.page, self._texts()
-        keep = self._changes.append if self.is_changelog else self._left.add
-        for row in rows:
-            keep(row)
-            self.received += 1
-            self._ordered = None
+        if received != self.received:
+            self._arrived, self._ordered, self.received = rows, None, received
 
     def rows(self) -> list[Row]:
         """Return all rows in the order in which they are shown."""
         if self._ordered is None:
-            self._ordered = self._in_order(list(self._changes) if self.is_changelog else self._left.rows())
+            self._ordered = self._in_order(self._arrived)
         return self._ordered
 
     def _in_order(self, rows: list[Row]) -> list[Row]:
@@ -124,7 +116,7 @@ class ResultView:
         return cell_texts(shown[self.selected], self.row_type) if has_row and self.selected is not None else []
 
     def is_new(self, row: int, column: int, text: str) -> bool:
-        """Return whether a text of the page, without those to the left of the first column, has come with `add`."""
+        """Return whether a text of the page, also one left of the first column that is shown, is other than before."""
         page, before = self._before
         return not self.is_changelog and page == self.page and (row >= len(before) or before[row][column] != text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import http.client
 import json
 import ssl
 import time
@@ -58,6 +59,7 @@ class RestConnection:
         configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one.
 
     Raises:
+        ClusterClientError: it is no address.
         InvalidOptionError: a file of the TLS options cannot be used.
         UnsafeDirectoryError: other users could have written the token.
     """
@@ -67,6 +69,7 @@ class RestConnection:
     ) -> None:
         scheme = "https" if has_rest_tls(configuration) else "http"
         self.address = address if "://" in address else f"{scheme}://{address}"
+        _check(self.address)
         self._token = token if token else _local_token(self.address)
         self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
         self._opener = _opener(self.address, self._tls)
@@ -172,7 +175,13 @@ class RestConnection:
         request = urllib.request.Request(self.address + path, data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
-        return json.loads(self._answer(request, path, digest or content_digest(data or b"")))
+        content = self._answer(request, path, digest or content_digest(data or b""))
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise ClusterClientError(
+                0, f"the process that responds at {self.address} is no JobManager: its answer to {path} is no JSON"
+            ) from None
 
     def _answer(self, request: urllib.request.Request, path: str, digest: str, has_proof: bool = True) -> bytes:
         """Return the content of the answer to a request.
@@ -195,7 +204,7 @@ class RestConnection:
                 return content
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             is_local = isinstance(reason, ConnectionRefusedError) and is_loopback(urlsplit(self.address).hostname or "")
             hint = "; start one with: firesteel jobmanager start" if is_local else ""
@@ -218,6 +227,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *arguments: object) -> None:
         """Return None: the redirect becomes an error."""
         return
+
+
+def _check(address: str) -> None:
+    try:
+        has_host = bool(urlsplit(address).hostname and urlsplit(address).port != 0)
+    except ValueError:
+        has_host = False
+    if not has_host:
+        raise ClusterClientError(0, f"{address!r} is no address of a JobManager; give HOST:PORT")
 
 
 def _opener(address: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:

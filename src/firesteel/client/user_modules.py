@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +26,8 @@ def _user_modules() -> Iterator[ModuleType]:
     main = getattr(sys.modules["__main__"], "__file__", None)
     if main is None:
         return
-    program = Path(main).resolve().parent
+    # The path of the program may have symbolic links, and so have those of its modules.
+    program = {Path(main).parent.absolute(), Path(main).resolve().parent}
     installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     not_theirs = [*installed, Path(firesteel.__file__).parent]
     for module in list(sys.modules.values()):
@@ -34,5 +35,9 @@ def _user_modules() -> Iterator[ModuleType]:
         if file is None or module.__name__ == "__main__":
             continue
         path = Path(file)
-        if path.is_relative_to(program) and not any(path.is_relative_to(directory) for directory in not_theirs):
+        if _is_below(path, program) and not _is_below(path, not_theirs):
             yield module
+
+
+def _is_below(path: Path, directories: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(directory) for directory in directories)

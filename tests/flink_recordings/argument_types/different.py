@@ -25,7 +25,6 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "GREATEST(i, {x})": "NULL",
         "LEAST({x}, d)": "NULL",
         "LEAST(f, {x})": "NULL",
-        "RAND_INTEGER({x})": "l",
         "{x} + {y}": "INTERVAL '1' DAY | lz ; INTERVAL '1' MONTH | lz",
         "GREATEST({x}, {y})": (
             "ti | NULL ; si | NULL ; i | NULL ; l | NULL ; f | NULL ; d | NULL ; m | NULL ; w | NULL ; "

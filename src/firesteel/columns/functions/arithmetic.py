@@ -33,6 +33,7 @@ from firesteel.columns.functions.signatures import argument, signature
 from firesteel.columns.type_families import APPROXIMATE, DATETIMES, INTERVALS
 from firesteel.columns.type_rules import arithmetic_type, as_decimal, common_type, is_exact
 from firesteel.columns.values import arrow_type
+from firesteel.columns.years import within_years
 
 _FORMS = {
     "+": ("<NUMERIC> + <NUMERIC>", "<DATETIME_INTERVAL> + <DATETIME_INTERVAL>"),
@@ -99,6 +100,9 @@ def _number(name: str, call: CallSite) -> Kernel:
         if integral and name in "/%" and pc.any(pc.equal(right, pa.scalar(0, operand_type))).as_py():
             _refuse_zero(left, right)
         result = _remainder(left, right) if name == "%" else _KERNELS[name](left, right)
+        if integral and name == "/":
+            # Arrow makes 0 of the smallest number divided by -1, and Java that number.
+            result = pc.if_else(pc.equal(right, pa.scalar(-1, operand_type)), pc.negate(left), result)
         return result if result.type == target else result.cast(target, safe=False)
 
     return kernel
@@ -234,7 +238,7 @@ def _temporal(name: str, call: CallSite) -> Kernel:
     if isinstance(left, INTERVALS):
         return per_row(lambda _: _PYTHON[name])(call)
     sign = 1 if name == "+" else -1
-    return per_row(lambda _: lambda x, interval: shifted(x, sign * interval))(call)
+    return per_row(lambda _: within_years(lambda x, interval: shifted(x, sign * interval)))(call)
 
 
 _MOMENTS = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)

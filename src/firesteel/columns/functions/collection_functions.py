@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
+from firesteel.columns.cells import Cell
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -23,11 +24,12 @@ from firesteel.columns.functions.function import (
     plain,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.nested_equality import comparable
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
 from firesteel.columns.functions.variant_functions import variant_item
 from firesteel.columns.rex import Literal
 from firesteel.columns.row_keys import freeze
-from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_families import BYTES, DATETIMES, STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type
 
 
@@ -209,25 +211,27 @@ def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
     return resolve
 
 
-def _distinct(values: list[object]) -> list[object]:
-    seen: dict[Any, Any] = {}
+def _distinct(values: list[Cell]) -> list[Cell]:
+    seen: dict[Hashable, Cell] = {}
     for value in values:
-        seen.setdefault(freeze(value), value)
+        seen.setdefault(comparable(value), value)
     return list(seen.values())
 
 
-def _contains(values: list[object] | None, needle: object) -> bool | None:
-    return None if values is None else needle in values
+def _contains(values: list[Cell] | None, needle: Cell) -> bool | None:
+    return None if values is None else comparable(needle) in map(comparable, values)
 
 
-def _position(values: list[Any] | None, needle: object) -> int | None:
+def _position(values: list[Cell] | None, needle: Cell) -> int | None:
     if values is None or needle is None:
         return None
-    return values.index(needle) + 1 if needle in values else 0
+    sought = comparable(needle)
+    return next((place for place, value in enumerate(values, 1) if comparable(value) == sought), 0)
 
 
-def _remove(values: list[object] | None, needle: object) -> list[object] | None:
-    return None if values is None else [value for value in values if value != needle]
+def _remove(values: list[Cell] | None, needle: Cell) -> list[Cell] | None:
+    unwanted = comparable(needle)
+    return None if values is None else [value for value in values if comparable(value) != unwanted]
 
 
 def _append(values: list[object] | None, addition: object) -> list[object] | None:
@@ -242,14 +246,14 @@ def _concat(*arrays: list[object]) -> list[object]:
     return [value for array in arrays for value in array]
 
 
-def _except(values: list[object], others: list[object]) -> list[object]:
-    unwanted = set(map(freeze, others))
-    return [value for value in _distinct(values) if freeze(value) not in unwanted]
+def _except(values: list[Cell], others: list[Cell]) -> list[Cell]:
+    unwanted = set(map(comparable, others))
+    return [value for value in _distinct(values) if comparable(value) not in unwanted]
 
 
-def _intersect(values: list[object], others: list[object]) -> list[object]:
-    wanted = set(map(freeze, others))
-    return [value for value in _distinct(values) if freeze(value) in wanted]
+def _intersect(values: list[Cell], others: list[Cell]) -> list[Cell]:
+    wanted = set(map(comparable, others))
+    return [value for value in _distinct(values) if comparable(value) in wanted]
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
@@ -297,8 +301,22 @@ def _entries_type(data_type: Any) -> t.DataType:
     return t.ArrayType(t.RowType(fields))
 
 
-def _of_array(name: str, result: Callable[[Any], t.DataType], nullable: bool | None = None) -> Any:
-    return signature(name, lambda types, operands: result(types[0]), "ARRAY", nullable=nullable)
+def _resolve_ordered(name: str) -> Callable[[Types, Operands], Resolved]:
+    """Return the resolver of a function of arrays whose elements have an order."""
+
+    def result(types: Types, operands: Operands) -> t.DataType | None:
+        array: Any = types[0]
+        if not isinstance(array.element_type, _ORDERED):
+            return None
+        return array if name == "ARRAY_SORT" else array.element_type.nullable()
+
+    if name == "ARRAY_SORT":
+        return signature(name, result, "ARRAY", "BOOLEAN", "BOOLEAN", optional=2)
+    return signature(name, result, "ARRAY", nullable=True)
+
+
+_ORDERED = (t.NumericType, *STRINGS, *BYTES, *DATETIMES, t.TimeType, t.NullType)
+"""Types of the elements that Flink sorts."""
 
 
 def _map_from_arrays(keys: list[object], values: list[object]) -> list[tuple[object, object]]:
@@ -348,14 +366,12 @@ FUNCTIONS = [
     Function("ARRAY_UNION", _resolve_arrays("ARRAY_UNION"), _rows(lambda a, b: _distinct([*a, *b]))),
     Function("ARRAY_EXCEPT", _resolve_arrays("ARRAY_EXCEPT"), _rows(_except)),
     Function("ARRAY_INTERSECT", _resolve_arrays("ARRAY_INTERSECT"), _rows(_intersect)),
-    Function("ARRAY_MAX", _of_array("ARRAY_MAX", lambda x: x.element_type, True), _rows(_extreme(max))),
-    Function("ARRAY_MIN", _of_array("ARRAY_MIN", lambda x: x.element_type, True), _rows(_extreme(min))),
+    Function("ARRAY_MAX", _resolve_ordered("ARRAY_MAX"), _rows(_extreme(max))),
+    Function("ARRAY_MIN", _resolve_ordered("ARRAY_MIN"), _rows(_extreme(min))),
     Function(
         "ARRAY_SLICE", signature("ARRAY_SLICE", argument(0), "ARRAY", "INTEGER", "INTEGER", optional=1), _rows(_slice)
     ),
-    Function(
-        "ARRAY_SORT", signature("ARRAY_SORT", argument(0), "ARRAY", "BOOLEAN", "BOOLEAN", optional=2), _rows(_sort)
-    ),
+    Function("ARRAY_SORT", _resolve_ordered("ARRAY_SORT"), _rows(_sort)),
     Function("ARRAY_JOIN", _resolve_join, _rows(_join)),
     Function("MAP_KEYS", _of_map("MAP_KEYS", lambda x: t.ArrayType(x.key_type)), _rows(lambda m: [k for k, _ in m])),
     Function(

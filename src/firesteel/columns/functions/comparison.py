@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns import column_types as t
 from firesteel.columns.calendar import shifted
+from firesteel.columns.cells import Cell
 from firesteel.columns.functions.function import (
     CallSite,
     Column,
@@ -25,14 +26,19 @@ from firesteel.columns.functions.function import (
     vector,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.nested_equality import comparable
 from firesteel.columns.functions.signatures import BOOLEAN, signature
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.type_families import INTERVALS, STRINGS, TIMESTAMPS
 from firesteel.columns.type_rules import any_nullable, common_type
 from firesteel.columns.type_text import type_text
+from firesteel.columns.years import within_years
 
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
-_PYTHON: dict[str, Callable[[object, object], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}
+_PYTHON: dict[str, Callable[[Cell, Cell], bool]] = {
+    "=": lambda a, b: comparable(a) == comparable(b),
+    "<>": lambda a, b: comparable(a) != comparable(b),
+}
 _ARROW: dict[str, Callable[[object, object], object]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
@@ -232,6 +238,6 @@ FUNCTIONS = [
     Function(
         "OVERLAPS",
         signature("OVERLAPS", BOOLEAN, "DATETIME", "DATETIME_INTERVAL", "DATETIME", "DATETIME_INTERVAL"),
-        per_row(lambda call: _overlaps),
+        per_row(lambda call: within_years(_overlaps)),
     ),
 ]

@@ -17,6 +17,7 @@ from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Literal, Rex
 from firesteel.columns.values import arrow_type
+from firesteel.common.values.surrogates import without_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,12 +139,28 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
                 values = [function(*row) for row in rows]
             else:
                 values = [None if None in row else function(*row) for row in rows]
-            result = pa.array(values, result_type)
+            result = _array(values, result_type)
             return result[0] if constant else result if places is None else result.take(places)
 
         return kernel
 
     return bind
+
+
+def _array(values: list[Cell], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(list(map(_encodable, values)), kind)
+
+
+def _encodable(value: Cell) -> Cell:
+    """Return a value whose texts can be encoded: JSON can name halves of surrogate pairs."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {key: _encodable(item) for key, item in value.items()}
+    return type(value)(map(_encodable, value)) if isinstance(value, list | tuple) else value
 
 
 def _distinct(columns: list[Column], length: int) -> tuple[list[Column], pa.Array | None, int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function_errors import UnsupportedFunctionError
 from firesteel.common.typeinfo import Types
+from firesteel.common.values.decimals import EXACT
 from firesteel.common.values.java_text import to_java_string
 
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])|%")
@@ -20,7 +21,6 @@ _SIGNS = "+ ("
 _OF_JAVA = "aht"
 """Conversions that are not here: digits of floats in hexadecimal, hash codes and dates."""
 
-_ALL_DIGITS = Context(prec=1000)
 """Enough for each DOUBLE with as many digits behind the point as one can ask for in earnest."""
 
 
@@ -137,7 +137,7 @@ def _fraction(value: float | Decimal, conversion: str, flags: str, width: int, p
         if number.is_nan():
             return "NaN"
         return _signed("Infinity", number < 0, flags.replace("0", ""), width)
-    size = abs(number)
+    size = number.copy_abs()
     if conversion == "g":
         precision = max(precision, 1)
         rounded = _rounded(size, precision - 1 - size.adjusted()) if size else size
@@ -154,14 +154,14 @@ def _fraction(value: float | Decimal, conversion: str, flags: str, width: int, p
 
 def _scientific(size: Decimal, precision: int) -> str:
     exponent = size.adjusted() if size else 0
-    mantissa = _rounded(size.scaleb(-exponent), precision)
+    mantissa = _rounded(size.scaleb(-exponent, EXACT), precision)
     if mantissa >= 10:
-        mantissa, exponent = _rounded(mantissa / 10, precision), exponent + 1
+        mantissa, exponent = _rounded(mantissa.scaleb(-1, EXACT), precision), exponent + 1
     return f"{mantissa:f}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def _rounded(size: Decimal, places: int) -> Decimal:
-    return size.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, context=_ALL_DIGITS)
+    return size.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, context=EXACT)
 
 
 def _signed(digits: str, is_negative: bool, flags: str, width: int) -> str:

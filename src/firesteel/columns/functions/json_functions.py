@@ -11,6 +11,7 @@ Clauses are trailing operands, each a call of `JSON OPTION` with the clause's na
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -156,10 +157,10 @@ def _scalar_converter(data_type: t.DataType) -> Callable[[Any], Any]:
 
 
 def _int(number: int | float | Decimal) -> int:
-    whole = int(number)
-    if not -(2**31) <= whole < 2**31:
+    # First, as `int` writes out all digits: 1e999999999 would take hours, and memory.
+    if not -(2**31) - 1 < number < 2**31:
         raise FunctionError(f"{number} is out of the range of INTEGER")
-    return whole
+    return int(number)
 
 
 def _parsed(data_type: t.DataType, text: str) -> object:
@@ -217,7 +218,10 @@ def _query(call: CallSite) -> Callable[..., Any]:
             return fallback(on_empty, "Empty result of JSON_QUERY function is not allowed")
         if not isinstance(value, (dict, list)):
             return fallback(on_error, "Strict jsonpath mode requires array or object value")
-        return shown(value)
+        try:
+            return shown(value)
+        except RecursionError:
+            return fallback(on_error, "the value is nested too deeply")
 
     return function
 
@@ -351,16 +355,28 @@ def _json(text: str) -> str:
     """Return the JSON text of JSON(text), which is allowed only within JSON_OBJECT and JSON_ARRAY."""
     try:
         return json_of(parse_json(text))
-    except JsonPathError as error:
+    except (JsonPathError, RecursionError) as error:
         raise FunctionError(f"Invalid JSON string in JSON(value) function: {error}") from error
 
 
+_QUOTED = {'"': '\\"', "\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNQUOTED = {quoted[1]: character for character, quoted in _QUOTED.items()}
+_TO_QUOTE = re.compile(r'["\\/\b\f\n\r\t]|[^\x00-\x7f]')
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))", re.DOTALL)
+
+
+def _quote(text: str) -> str:
+    """Return a text in quotes as Flink does, which leaves other control characters as they are."""
+    return f'"{_TO_QUOTE.sub(lambda match: _QUOTED.get(match[0]) or json.dumps(match[0])[1:-1], text)}"'
+
+
 def _unquote(text: str) -> str:
+    """Return what is between quotes without its escapes; the text itself if it has no quotes or another escape."""
     if len(text) < 2 or text[0] != '"' or text[-1] != '"':
         return text
     try:
-        return str(parse_json(text))
-    except JsonPathError:
+        return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _UNQUOTED[match[2]], text[1:-1])
+    except KeyError:
         return text
 
 
@@ -382,6 +398,6 @@ FUNCTIONS = [
     Function(JSON_OPTION, _resolve_option, _bind_option),
     Function("JSON_STRING", _resolve_json_string, _json_string, fails=may_fail),
     Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
-    Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(json.dumps))),
+    Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(_quote))),
     Function("JSON_UNQUOTE", signature("JSON_UNQUOTE", STRING, "CHARACTER"), per_row(plain(_unquote))),
 ]

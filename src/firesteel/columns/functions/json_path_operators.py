@@ -104,7 +104,7 @@ def _contains(left: object, right: object) -> bool:
 def _size(left: object, right: object) -> bool:
     if not is_number(right) or not isinstance(left, str | list):
         return False
-    return len(left) == int(_number(right))
+    return len(left) <= _number(right) < len(left) + 1
 
 
 def _empty(left: object, right: object) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.function_errors import FunctionError
+from firesteel.columns.functions.json_path_operators import is_number
 from firesteel.columns.functions.json_path_steps import JsonPathError
 from firesteel.columns.json_text import has_json, object_text, quote
 from firesteel.columns.type_text import type_text
@@ -15,22 +17,39 @@ from firesteel.columns.value_text import double_text
 
 
 def parse_json(text: str) -> object:
-    """Parse a JSON text; numbers with a decimal point become Decimal. As in Flink, what follows it is ignored.
+    """Parse a JSON text; numbers with a decimal point become Decimal.
+
+    As in Flink, what follows it is ignored. A number must end at a blank, and a word such as `true` where a word does.
 
     Raises:
         JsonPathError: The text does not begin with JSON.
     """
+    text = text.lstrip(_BLANKS)
     try:
-        return _DECODER.raw_decode(text.lstrip(" \t\n\r"))[0]
+        value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise JsonPathError(str(error)) from error
+    rest = text[end : end + 1]
+    is_word = value is None or isinstance(value, bool)
+    if (is_word and _OF_WORDS.match(rest)) or (not is_word and is_number(value) and rest.strip(_BLANKS)):
+        raise JsonPathError(f"Unexpected character {rest!r} after {text[:end]}")
+    found: object = value
+    return found
 
 
 def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
+def _decimal(text: str) -> Decimal:
+    """Return a number of JSON as `BigDecimal` has it, which has no -0.0."""
+    number = Decimal(text)
+    return number if number else number.copy_abs()
+
+
+_BLANKS = " \t\n\r"
+_OF_WORDS = re.compile(r"[\w$]")
+_DECODER = json.JSONDecoder(parse_float=_decimal, parse_constant=_refuse)
 
 
 def json_of(value: object) -> str:

@@ -6,7 +6,7 @@ import math
 import re
 import uuid
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from firesteel.columns.functions.function import (
     Operands,
     Resolved,
     Types,
+    may_fail,
     per_row,
     plain,
     vector,
@@ -32,9 +33,10 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.java_random import JavaRandom
 from firesteel.columns.functions.signatures import BYTES, DOUBLE, INT, STRING, argument, signature
 from firesteel.columns.functions.temporal_rounding import bind_rounding, resolve_rounding
-from firesteel.columns.rex import Literal
+from firesteel.columns.rex import Literal, input_columns
 from firesteel.columns.type_families import APPROXIMATE
 from firesteel.columns.type_rules import any_nullable, round_type
+from firesteel.common.values.decimals import EXACT
 
 
 def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Operands], Resolved]:
@@ -116,14 +118,14 @@ def _round(mode: str) -> Bind:
                 return value
             digits = max(-_MOST_DIGITS, min(digits, _MOST_DIGITS))
             number = Decimal(repr(value)) if approximate else Decimal(value)
-            return convert(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=_ALL_DIGITS) + 0)
+            return convert(EXACT.plus(number.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=EXACT)))
 
         return function
 
     return per_row(make)
 
 
-_ALL_DIGITS, _MOST_DIGITS = Context(prec=1000), 400
+_MOST_DIGITS = 400
 """A DOUBLE has at most 309 digits before the point, and 324 behind it up to the first one that is not 0."""
 
 
@@ -181,17 +183,21 @@ def _unhex(text: str) -> bytes | None:
 
 
 def _random(integer: bool) -> Bind:
-    """Return the kernel of RAND([seed]) or RAND_INTEGER([seed,] bound), with Java's generator."""
+    """Return the kernel of RAND([seed]) or RAND_INTEGER([seed,] bound), with Java's generator.
+
+    As in Flink, a constant seed begins one sequence, and that of a column one in each row.
+    """
 
     def make(call: CallSite) -> Callable[..., Any]:
         seeded = len(call.operands) == (2 if integer else 1)
-        generators: dict[int, JavaRandom] = {}
+        varies = seeded and any(True for _ in input_columns(call.operands[0]))
+        generator = None if seeded else JavaRandom()
 
         def function(*args: int) -> Any:
-            seed = args[0] if seeded else -1
-            if seed not in generators:
-                generators[seed] = JavaRandom(seed if seeded else None)
-            return generators[seed].next_int(args[-1]) if integer else generators[seed].next_double()
+            nonlocal generator
+            if generator is None or varies:
+                generator = JavaRandom(args[0])
+            return generator.next_int(args[-1]) if integer else generator.next_double()
 
         return function
 
@@ -240,12 +246,13 @@ FUNCTIONS = [
     Function("FLOOR", _resolve_whole("FLOOR"), _whole(ROUND_FLOOR, pc.floor)),
     Function("PI", signature("PI", DOUBLE), vector(lambda: pa.scalar(math.pi))),
     Function("E", signature("E", DOUBLE), vector(lambda: pa.scalar(math.e))),
-    Function("RAND", signature("RAND", DOUBLE, "INTEGER", optional=1), _random(False), deterministic=False),
+    Function("RAND", signature("RAND", DOUBLE, "INT", optional=1), _random(False), deterministic=False),
     Function(
         "RAND_INTEGER",
-        signature("RAND_INTEGER", INT, "INTEGER", "INTEGER", optional=1),
+        signature("RAND_INTEGER", INT, "INT", "INT", optional=1),
         _random(True),
         deterministic=False,
+        fails=may_fail,
     ),
     Function(
         "UUID",

@@ -26,6 +26,7 @@ FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
     "CHARACTER_OR_BINARY": ((*families_of.STRINGS, *families_of.BYTES), STRING),
     "NUMERIC": ((t.NumericType,), INT),
     "INTEGER": ((t.IntegralType,), INT),
+    "INT": ((t.TinyIntType, t.SmallIntType, t.IntType), INT),
     "EXACT_NUMERIC": ((t.IntegralType, t.DecimalType), INT),
     "BOOLEAN": ((t.BooleanType,), BOOLEAN),
     "DATE": ((t.DateType,), t.DateType()),

@@ -29,12 +29,12 @@ from firesteel.columns.functions.function import (
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.java_dates import finest_unit, java_formatter, java_parser
-from firesteel.columns.functions.lenient_dates import lenient_formatter, lenient_moment, lenient_parser, sql_moment
+from firesteel.columns.functions.lenient_dates import lenient_formatter, lenient_ms, lenient_parser, sql_moment
+from firesteel.columns.functions.old_calendar import DAY_MS, instant_ms, local_ms
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import (
     instant_datetime,
     local_datetime,
-    old_instant_datetime,
     to_local,
 )
 from firesteel.columns.rex import Literal
@@ -42,9 +42,9 @@ from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS
 from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import UTC, time_zone
+from firesteel.columns.years import within_years
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND = datetime.timedelta(seconds=1)
 DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
 _PARTS: dict[str, Callable[[object], object]] = {
@@ -255,12 +255,12 @@ def _bind_addition(call: CallSite) -> Kernel:
             return (datetime.datetime.combine(datetime.date(2000, 1, 1), moment) + delta).time()
         return moment + delta
 
-    return per_row(lambda _: add)(call)
+    return per_row(lambda _: within_years(add))(call)
 
 
 def _bind_date_format(call: CallSite) -> Kernel:
     """Format the times of a pattern's finest unit once each; most columns have few of them, and many instants."""
-    slow, pattern = per_row(_date_format)(call), call.literal(1)
+    slow, pattern = per_row(lambda site: within_years(_date_format(site)))(call), call.literal(1)
     unit = None if pattern is None else finest_unit(pattern)
     if unit is None or not isinstance(call.types[0], DATETIMES):
         return slow
@@ -278,8 +278,8 @@ def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
 
     def text(value: Any, pattern: str) -> str | None:
         if isinstance(value, str):
-            moment = lenient_moment(value)
-            return None if moment is None else lenient_formatter(pattern)(moment)
+            found = lenient_ms(value)
+            return None if found is None else lenient_formatter(pattern)(found)
         return java_formatter(pattern)(local_datetime(value, zone) if value.tzinfo else value)
 
     return text
@@ -302,11 +302,19 @@ def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | 
 
 def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
     if pattern is not None:
-        moment = lenient_parser(pattern)(text)
-        return moment and moment.date()
+        millis = lenient_parser(pattern)(text)
+        return None if millis is None else _date_of(millis // DAY_MS)
     try:
         return parse_date(text)
     except CastError:
+        return None
+
+
+def _date_of(days: int) -> datetime.date | None:
+    """Return a date by its days since 1970, None if Python has no such date."""
+    try:
+        return _EPOCH.date() + datetime.timedelta(days=days)
+    except OverflowError:
         return None
 
 
@@ -351,7 +359,7 @@ def _from_unixtime(call: CallSite) -> Callable[..., str]:
     zone = call.context.time_zone
 
     def text(seconds: int, pattern: str = DEFAULT_FORMAT) -> str:
-        return lenient_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
+        return lenient_formatter(pattern)(local_ms(wrap(seconds * 1000, 64), zone))
 
     return text
 
@@ -362,20 +370,18 @@ def _unix_timestamp(call: CallSite) -> Callable[..., int]:
     def seconds(text: str | None = None, pattern: str = DEFAULT_FORMAT) -> int:
         if text is None:
             return context.clock_us() // 1_000_000
-        moment = lenient_parser(pattern)(text)
-        if moment is None:
-            return -(2**63)
-        return (old_instant_datetime(moment, context.time_zone) - _EPOCH) // _SECOND
+        millis = lenient_parser(pattern)(text)
+        return -(2**63) if millis is None else quotient(instant_ms(millis, context.time_zone), 1000)
 
     return seconds
 
 
 def _convert_tz(text: str, source: str, target: str) -> str | None:
-    moment = lenient_moment(text)
-    if moment is None:
+    millis = lenient_ms(text)
+    if millis is None:
         return None
-    instant = old_instant_datetime(moment, time_zone(source))
-    return java_formatter(DEFAULT_FORMAT)(local_datetime(instant, time_zone(target)))
+    instant = instant_ms(millis, time_zone(source))
+    return lenient_formatter(DEFAULT_FORMAT)(local_ms(instant, time_zone(target)))
 
 
 def _has_pattern(call: CallSite) -> bool:

@@ -15,6 +15,7 @@ from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.signatures import signature
 from firesteel.columns.json_text import object_text, quote
 from firesteel.columns.value_text import double_text
+from firesteel.common.values.decimals import EXACT
 
 Pairs = list[tuple[str, object]]
 
@@ -46,7 +47,7 @@ def _json_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
-        return f"{value.normalize() + 0:f}"
+        return f"{EXACT.plus(value.normalize(EXACT)):f}"
     if isinstance(value, float):
         return double_text(value)
     if isinstance(value, str):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.pylist import pylist
+from firesteel.common.values.decimals import unscaled
 from firesteel.connectors.formats.text_values import bytes_text
 from firesteel.connectors.table_connector import Column
 
@@ -68,7 +69,7 @@ def whole_numbers(values: pa.Array) -> list[object]:
 
 def _unscaled(values: pa.Array) -> list[object]:
     scale = values.type.scale
-    return [None if value is None else bytes_text(big_endian(int(value.scaleb(scale)))) for value in pylist(values)]
+    return [None if value is None else bytes_text(big_endian(unscaled(value, scale))) for value in pylist(values)]
 
 
 def big_endian(value: int) -> bytes:

@@ -15,7 +15,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import double_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.common.unchanged import unchanged
-from firesteel.common.values.decimals import fitted
+from firesteel.common.values.decimals import EXACT, fitted
 from firesteel.connectors.table_connector import Column
 
 Convert = Callable[[Cell], Cell]
@@ -212,6 +212,6 @@ def _int64(value: int) -> object:
 def _decimal128(value: Decimal) -> object:
     from bson.decimal128 import Decimal128
 
-    if len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
+    if len(value.normalize(EXACT).as_tuple().digits) > _MOST_DIGITS:
         raise ValueError(f"MongoDB has decimals of up to {_MOST_DIGITS} digits, found {value}")
     return Decimal128(value)

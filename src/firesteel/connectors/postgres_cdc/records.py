@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.pylist import pylist
+from firesteel.common.values.decimals import unscaled
 from firesteel.connectors.cdc.record_values import (
     DECIMALS,
     Encode,
@@ -48,7 +49,7 @@ def _with_scale(value: Decimal) -> object:
     scale = max(0, -int(value.as_tuple().exponent)) if value.is_finite() else 0
     if not value.is_finite():
         raise PostgresCdcError(f"postgres-cdc: {value} has no form of Debezium with 'decimal.handling.mode' precise")
-    return {"scale": scale, "value": base64.b64encode(big_endian(int(value.scaleb(scale)))).decode()}
+    return {"scale": scale, "value": base64.b64encode(big_endian(unscaled(value, scale))).decode()}
 
 
 def _as_floats(values: pa.Array) -> list[object]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+from firesteel.common.files.file_systems import scheme_of
+from firesteel.common.files.local_path import local_path
 from firesteel.common.table_errors import TableException
 from firesteel.table.execution.insert_planning import PlannedInsert
 from firesteel.table.table_environment import TableEnvironment
@@ -32,7 +34,7 @@ class FileTarget:
     @property
     def local(self) -> Path:
         """The path on this machine; it does not exist for other file systems."""
-        return Path(self.path.removeprefix("file://"))
+        return local_path(self.path) if scheme_of(self.path) is None else Path(self.path)
 
 
 _TARGETS: WeakKeyDictionary[TableEnvironment, dict[str, FileTarget]] = WeakKeyDictionary()

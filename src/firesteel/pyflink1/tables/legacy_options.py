@@ -86,7 +86,10 @@ def _without_indices(properties: Mapping[str, str]) -> dict[str, str]:
         else:
             lists.setdefault(found[1], {}).setdefault(found[2], {})[found[3]] = value
     for name, entries in lists.items():
-        plain |= _LISTS[name](name, entries.values())
+        try:
+            plain |= _LISTS[name](name, entries.values())
+        except KeyError as missing:
+            raise ValidationException(f"an entry of '{name}' has no '{missing.args[0]}'") from None
     return plain
 
 

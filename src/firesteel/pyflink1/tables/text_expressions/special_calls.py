@@ -56,9 +56,7 @@ INTERVALS: dict[str, Callable[[_Expression], _Expression]] = {
 
 _PROPERTIES = ("asc", "desc", "start", "end", "rowtime", "proctime", "flatten", "distinct")
 PROPERTIES: dict[str, Callable[[_Expression], _Expression]] = {
-    **{
-        name: attrgetter(name) for name in ("asc", "desc", "start", "end", "rowtime", "proctime", "flatten", "distinct")
-    },
+    **{name: attrgetter(name) for name in _PROPERTIES},
     "todate": attrgetter("to_date"),
     "totime": attrgetter("to_time"),
     "totimestamp": attrgetter("to_timestamp"),

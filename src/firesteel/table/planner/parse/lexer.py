@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from firesteel.common.table_errors import SqlParserError
+from firesteel.common.values.surrogates import without_surrogates
 from firesteel.table.syntax.unresolved import Position
 
 _TOKEN = re.compile(
@@ -79,7 +80,8 @@ def _meaning(kind: str, text: str) -> tuple[str, str]:
         return "string", text[text.index("'") + 1 : -1].replace("''", "'")
     if kind == "unicode":
         plain = text[3:-1].replace("''", "'")
-        return "string", re.sub(r"\\([0-9a-fA-F]{4})", lambda m: chr(int(m.group(1), 16)), plain)
+        found = re.sub(r"\\(?:\\|([0-9a-fA-F]{4}))", lambda m: chr(int(m[1], 16)) if m[1] else "\\", plain)
+        return "string", without_surrogates(found)
     if kind == "quoted":
         return "quoted", text[1:-1].replace("``", "`")
     if kind == "bytes":

@@ -22,6 +22,7 @@ from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
+from firesteel.common.values.decimals import EXACT
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.changelog import is_proctime, is_time
 from firesteel.table.planner.rel.projections import distinct, extended, first_columns, one_row, renamed
@@ -283,7 +284,7 @@ def _window_row_type(source: RowType, time: int) -> RowType:
 def _constant(value: object, kind: DataType) -> object:
     """Return the Python value of a literal in a column's common type."""
     if isinstance(kind, DecimalType) and isinstance(value, int | Decimal):
-        return Decimal(value).quantize(Decimal(1).scaleb(-kind.scale))
+        return Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), context=EXACT)
     if isinstance(kind, DoubleType | FloatType) and isinstance(value, int | Decimal):
         return float(value)
     return value
