@@ -19,6 +19,7 @@ from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.functions.registry import find_function, function_names
 from firesteel.columns.pylist import pylist
+from firesteel.columns.rex import Call
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import to_arrow
 from firesteel.errors import FiresteelError
@@ -153,3 +154,8 @@ def test_an_instant_of_nan_is_the_epoch() -> None:
 def test_ifnull_takes_two_operands(count: int) -> None:
     with pytest.raises(FunctionError, match=f"Was expecting 2 arguments, found {count}"):
         call("IFNULL", *[lit("a", "STRING")] * count)
+
+
+def test_an_exponent_out_of_all_bounds_is_no_decimal() -> None:
+    rex = Call("TRY_CAST", (column(0, "STRING"),), parse_type("DECIMAL(10, 2)"))
+    assert computed(rex, [pa.array(["1e99999999999999999999", "1e-2"])]) == ["None", "Decimal('0.01')"]

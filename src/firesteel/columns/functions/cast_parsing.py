@@ -6,7 +6,7 @@ import calendar
 import datetime
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from firesteel.columns import column_types as t
@@ -78,7 +78,11 @@ def decimal_parser(data_type: t.DecimalType) -> Callable[[str], Decimal | None]:
         stripped = text.strip()
         if _DECIMAL.fullmatch(stripped) is None:
             raise CastError(f"For input string: '{text}'. Invalid character found.")
-        return fit_decimal(Decimal(stripped), data_type)
+        try:
+            number = Decimal(stripped)
+        except InvalidOperation:  # an exponent out of all bounds
+            raise CastError(f"For input string: '{text}'. Too many digits in the exponent.") from None
+        return fit_decimal(number, data_type)
 
     return parse
 
