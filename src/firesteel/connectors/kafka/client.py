@@ -200,6 +200,7 @@ class KafkaAdmin:
             lambda left_s: self._client.list_consumer_group_offsets(
                 request, require_stable=True, request_timeout=left_s
             ),
+            self._refuse,
         ).values()
         return [theirs for theirs in found.topic_partitions if theirs.offset >= 0]
 
@@ -208,16 +209,17 @@ class KafkaAdmin:
         asked = [self._theirs(partition, offset) for partition, offset in offsets.items()]
         request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
 
-        def refuse(done: Any) -> None:
-            refused = next((theirs.error for theirs in done.topic_partitions if theirs.error is not None), None)
-            if refused is not None:
-                raise self._library.KafkaException(refused)
-
         self._retry(
             f"commit offsets of group {group!r}",
             lambda left_s: self._client.alter_consumer_group_offsets(request, request_timeout=left_s),
-            refuse,
+            self._refuse,
         )
+
+    def _refuse(self, answer: Any) -> None:
+        """Raise the error of a partition: one whose offset is not told must not be taken for one without."""
+        refused = next((theirs.error for theirs in answer.topic_partitions if theirs.error is not None), None)
+        if refused is not None:
+            raise self._library.KafkaException(refused)
 
     def _topics(self, what: str, *topic: str) -> dict[str, Any]:
         """Return what brokers say of a topic, or of all, by name."""
