@@ -134,6 +134,13 @@ def test_an_older_checkpoint_is_not_written_again(cluster: KafkaModel) -> None:
     assert cluster.records == values(2)
 
 
+def test_a_marker_that_is_about_to_be_written_is_waited_for(cluster: KafkaModel) -> None:
+    producer().commit(checkpoint(0))
+    cluster.unstable = 2
+    producer().commit(checkpoint(0))
+    assert (cluster.records, cluster.unstable) == (values(1), 0)
+
+
 def test_other_records_under_a_committed_number_are_refused_instead_of_lost(cluster: KafkaModel) -> None:
     producer().commit(checkpoint(0))
     other = [*checkpoint(0)[:-1], replace(checkpoint(0)[-1], committable=checkpoint(1)[0].committable)]

@@ -24,12 +24,14 @@ class KafkaModel:
     Attributes:
         steps: How many calls there were.
         interrupted: At which call something befalls the process, and what: a function that is given the call.
+        unstable: How many more times the markers are not told, as they are about to be written.
     """
 
     records: list[bytes] = field(default_factory=list)
     markers: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
     epochs: dict[str, int] = field(default_factory=dict)
     steps: int = 0
+    unstable: int = 0
     interrupted: tuple[int, Callable[[Callable[[], Any]], Any]] | None = None
 
     def step(self, call: Callable[[], Any]) -> Any:
@@ -114,14 +116,21 @@ class AdminClient:
     def __init__(self, cluster: KafkaModel, settings: dict[str, Any]) -> None:
         self.cluster = cluster
 
+    def poll(self, timeout: float) -> None:
+        pass
+
     def list_consumer_group_offsets(self, groups: list[Any], require_stable: bool, request_timeout: float) -> Any:
         def look_up() -> Any:
             assert require_stable
             found = self.cluster.markers.get(groups[0].group, {})
             offsets = [
-                SimpleNamespace(topic=topic, partition=partition, offset=offset, metadata=metadata)
+                SimpleNamespace(topic=topic, partition=partition, offset=offset, metadata=metadata, error=None)
                 for (topic, partition), (offset, metadata) in found.items()
             ]
+            if self.cluster.unstable:
+                self.cluster.unstable -= 1
+                for one in offsets:
+                    one.offset, one.metadata, one.error = -1001, None, _error("UNSTABLE_OFFSET_COMMIT").args[0]
             answer: Future[Any] = Future()
             answer.set_result(SimpleNamespace(topic_partitions=offsets))
             return {groups[0].group: answer}
