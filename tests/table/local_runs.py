@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from firesteel.common import Row, RowKind
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
 from firesteel.testing import run_local
@@ -55,3 +57,11 @@ def read(query: str, *statements: str, **options: Any) -> list[tuple[Any, ...]]:
     stream.collect_async()
     rows.extend(tuple(row) for row in run_local(env, **options).elements)
     return rows
+
+
+def left_of(changes: Iterable[Row]) -> Counter[tuple[Any, ...]]:
+    """How often each row comes more often than it goes, below zero if it goes more often."""
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for row in changes:
+        counts[tuple(row)] += 1 if row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER) else -1
+    return counts

@@ -6,7 +6,6 @@ A job is stopped with a savepoint and goes on much later, with state on disk; an
 from __future__ import annotations
 
 import random
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import StreamTableEnvironment
 from firesteel.testing import run_local
 from firesteel.testing.manual_clock import ManualClock
-from tests.table.test_row_kinds import AFTER, INSERT, QUERIES, REFUSED, TYPES, changelog, schema, time_of
+from tests.table.local_runs import left_of
+from tests.table.test_row_kinds import QUERIES, REFUSED, TYPES, changelog, schema, time_of
 
 pytestmark = pytest.mark.slow
 
@@ -71,16 +71,7 @@ def run(
     for name, rows in given.items():
         t_env.create_temporary_view(name, t_env.from_changelog_stream(env.from_collection(rows, TYPES), schema()))
     t_env.to_changelog_stream(t_env.sql_query(sql)).collect_async()
-    with ManualClock(now_ms) as clock:
-        return run_local(env, batch_elements=COUNT, clock=clock, **options)
-
-
-def left_of(rows: list[Row]) -> Counter[tuple[Any, ...]]:
-    """How often each row comes more often than it goes."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        counts[tuple(row)] += 1 if row.get_row_kind() in (INSERT, AFTER) else -1
-    return Counter({row: count for row, count in counts.items() if count})
+    return run_local(env, batch_elements=COUNT, clock=ManualClock(now_ms), **options)
 
 
 @pytest.mark.parametrize("is_changing", [False, True])
@@ -97,7 +88,7 @@ def test_what_has_expired_is_forgotten(name: str, is_changing: bool, tmp_path: P
 
     lasting = left_of(run(sql, both, batches=2, clock_step_ms=PAUSE_MS).elements)
     lasting.subtract(left_of(before.elements))
-    assert Counter({row: count for row, count in lasting.items() if count}) == expected
+    assert lasting == expected
 
 
 def test_each_query_that_keeps_its_state_is_known() -> None:

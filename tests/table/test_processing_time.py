@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Row, RowKind, Types
+from firesteel.common import Row, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, Schema, StreamTableEnvironment
 from firesteel.table.errors import TableException
 from firesteel.testing import run_local
 from firesteel.testing.manual_clock import ManualClock
+from tests.table.local_runs import left_of
 
 pytestmark = pytest.mark.slow
 
@@ -104,14 +105,14 @@ def result(sql: str, *, is_processing_time: bool) -> Counter[tuple[Any, ...]]:
         t_env.create_temporary_view(name, t_env.from_data_stream(stream, schema.build()))
     t_env.to_changelog_stream(t_env.sql_query(sql)).collect_async()
     batches = STEPS + STEPS_UNTIL_ALL_IS_DUE  # The end of the input would end windows in event time only.
-    with ManualClock(round(START.replace(tzinfo=UTC).timestamp() * 1000)) as clock:
-        found = run_local(env, batch_elements=PER_STEP, clock=clock, clock_step_ms=STEP_MS, batches=batches).elements
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for row in found:
-        values = tuple(value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in row)
-        if "later" not in values:
-            counts[values] += 1 if row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER) else -1
-    return Counter({values: count for values, count in counts.items() if count})
+    clock = ManualClock(round(START.replace(tzinfo=UTC).timestamp() * 1000))
+    found = run_local(env, batch_elements=PER_STEP, clock=clock, clock_step_ms=STEP_MS, batches=batches).elements
+    return Counter({plain(row): count for row, count in left_of(found).items() if count and "later" not in row})
+
+
+def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row whose times have no zone."""
+    return tuple(value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in row)
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -17,6 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rules.rules import optimize
 from firesteel.table.planner.traits.row_kinds import ROW_KINDS
 from firesteel.testing import run_local
+from tests.table.local_runs import left_of
 
 pytestmark = pytest.mark.slow
 
@@ -111,9 +112,7 @@ def _row(kind: RowKind, values: tuple[Any, ...]) -> Row:
 
 def folded(rows: list[Row]) -> list[Row]:
     """The rows that remain of a changelog."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        counts[tuple(row)] += 1 if row.get_row_kind() in (INSERT, AFTER) else -1
+    counts = left_of(rows)
     assert min(counts.values(), default=0) >= 0, "a row is retracted that is not there"
     return [_row(INSERT, values) for values in counts.elements()]
 

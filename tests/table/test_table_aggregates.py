@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from firesteel.common import Row, RowKind, Types
+from firesteel.common import Row, Types
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.table import DataTypes, Schema, StreamTableEnvironment, TableAggregateFunction
 from firesteel.table.errors import ValidationException
@@ -17,6 +16,7 @@ from firesteel.table.expressions import call, col, lit, row_interval
 from firesteel.table.udf import udaf, udtaf
 from firesteel.table.window import Session, Slide, Tumble
 from firesteel.testing import run_local
+from tests.table.local_runs import left_of
 
 ROWS = [("a", 1, 0), ("b", 5, 1), ("a", 4, 4), ("a", 3, 11), ("b", 8, 12), ("a", 9, 14)]
 
@@ -68,10 +68,7 @@ def rows_of(build: Callable[[Any], Any]) -> list[tuple[Any, ...]]:
     types = Types.ROW_NAMED(["k", "x", "ts"], [Types.STRING(), Types.LONG(), Types.SQL_TIMESTAMP()])
     stream = env.from_collection([Row(k, x, second(at)) for k, x, at in ROWS], types)
     t_env.to_changelog_stream(build(t_env.from_data_stream(stream, schema))).collect_async()
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for row in run_local(env).elements:
-        counts[tuple(row)] += 1 if row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER) else -1
-    return sorted(counts.elements())
+    return sorted(left_of(run_local(env).elements).elements())
 
 
 def by_key(table: Any) -> Any:

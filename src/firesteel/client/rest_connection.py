@@ -115,13 +115,13 @@ class RestConnection:
     def upload(self, path: str, data: bytes, content_type: str, digest: str) -> None:
         """Upload data; retry while there are too many concurrent uploads, and while a leader is elected.
 
-        A leader may have taken the data and ended before it answered, so the data must say what it is: the cluster
-        must refuse with 409 what it has already.
+        A leader may have taken the data and ended before it answered, so the data must identify itself: the cluster
+        refuses with 409 what it has already.
         """
         deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
         may_be_there = False
 
-        def upload() -> None:
+        def send() -> None:
             nonlocal may_be_there
             try:
                 self.send("POST", path, data, content_type, digest)
@@ -133,7 +133,7 @@ class RestConnection:
 
         while True:
             try:
-                self.while_leader_is_elected(upload)
+                self.while_leader_is_elected(send)
                 return
             except ClusterClientError as error:
                 if error.status != _TOO_MANY or time.monotonic() > deadline_s:

@@ -17,10 +17,13 @@ from firesteel.rest.access import Access
 from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.proofs import add_answer_proof
 from firesteel.rest.request_content import RequestContent
-from firesteel.rest.rest_errors import NO_LEADER, AddressInUseError, RestError
+from firesteel.rest.rest_errors import AddressInUseError, RestError
 from firesteel.rest.routes import FORM, Accepted, File, Pieces, Route, Text
 from firesteel.rest.token_limits import TokenLimits
 from firesteel.runtime.front_door import FrontDoor, connection_limit
+from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
+from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
+from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 from firesteel.runtime.ssl_contexts import rest_server_context
 
 logger = logging.getLogger(__name__)
@@ -42,6 +45,9 @@ BROWSER_RULES = {
 
 _LATENCY_BOUNDS_S = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds of the buckets of response times."""
+
+_NO_LEADER = (NoLeaderError, StaleLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
+"""What a request may meet while a leader ends and the next one is elected; what it asked for may be done."""
 
 _PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
@@ -255,7 +261,7 @@ async def _errors(
     except web.HTTPException as error:
         message = "Not found." if error.status == 404 else f"{error.reason}"
         return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
-    except NO_LEADER as error:
+    except _NO_LEADER as error:
         return _json({"errors": [f"{_ELECTION} {error}"]}, 503)
     except Exception as error:
         logger.exception("%s %s failed", request.method, request.path)

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from firesteel.errors import FiresteelError
-from firesteel.runtime.highavailability.high_availability_errors import StaleLeaderError
-from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
-
-NO_LEADER = (NoLeaderError, StaleLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
-"""What a request may meet while a leader ends and the next one is elected; what it asked for may be done."""
 
 
 class AddressInUseError(FiresteelError, OSError):

@@ -24,7 +24,7 @@ from firesteel.columns.functions.function import (
     plain,
 )
 from firesteel.columns.functions.function_errors import FunctionError, cannot_apply, wrong_count
-from firesteel.columns.functions.nested_equality import comparable
+from firesteel.columns.functions.nested_equality import comparable, comparables
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
 from firesteel.columns.functions.variant_functions import variant_item
 from firesteel.columns.rex import Literal
@@ -213,25 +213,27 @@ def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
 
 def _distinct(values: list[Cell]) -> list[Cell]:
     seen: dict[Hashable, Cell] = {}
-    for value in values:
-        seen.setdefault(comparable(value), value)
+    for form, value in zip(comparables(values), values, strict=True):
+        seen.setdefault(form, value)
     return list(seen.values())
 
 
 def _contains(values: list[Cell] | None, needle: Cell) -> bool | None:
-    return None if values is None else comparable(needle) in map(comparable, values)
+    return None if values is None else comparable(needle) in comparables(values)
 
 
 def _position(values: list[Cell] | None, needle: Cell) -> int | None:
     if values is None or needle is None:
         return None
     sought = comparable(needle)
-    return next((place for place, value in enumerate(values, 1) if comparable(value) == sought), 0)
+    return next((place for place, form in enumerate(comparables(values), 1) if form == sought), 0)
 
 
 def _remove(values: list[Cell] | None, needle: Cell) -> list[Cell] | None:
+    if values is None:
+        return None
     unwanted = comparable(needle)
-    return None if values is None else [value for value in values if comparable(value) != unwanted]
+    return [value for form, value in zip(comparables(values), values, strict=True) if form != unwanted]
 
 
 def _append(values: list[object] | None, addition: object) -> list[object] | None:
@@ -247,12 +249,12 @@ def _concat(*arrays: list[object]) -> list[object]:
 
 
 def _except(values: list[Cell], others: list[Cell]) -> list[Cell]:
-    unwanted = set(map(comparable, others))
+    unwanted = set(comparables(others))
     return [value for value in _distinct(values) if comparable(value) not in unwanted]
 
 
 def _intersect(values: list[Cell], others: list[Cell]) -> list[Cell]:
-    wanted = set(map(comparable, others))
+    wanted = set(comparables(others))
     return [value for value in _distinct(values) if comparable(value) in wanted]
 
 

@@ -15,13 +15,10 @@ from firesteel.common.values.java_text import to_java_string
 _SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])|%")
 _BITS: tuple[tuple[type, int], ...] = ((t.TinyIntType, 8), (t.SmallIntType, 16), (t.IntType, 32))
 
-
 _REFUSED_FLAGS = dict.fromkeys("bsc", "#+ 0,(") | {"d": "#", "o": ",", "x": ",", "e": ",", "f": "", "g": "#"}
 _SIGNS = "+ ("
 _OF_JAVA = "aht"
 """Conversions that are not here: digits of floats in hexadecimal, hash codes and dates."""
-
-"""Enough for each DOUBLE with as many digits behind the point as one can ask for in earnest."""
 
 
 class FormatError(ValueError):

@@ -55,10 +55,15 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 
 def java_matches(regex: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """Yield the matches that Java finds: after one of no text it goes on with the next character."""
-    place = 0
-    while place <= len(text) and (found := regex.search(text, place)):
-        yield found
-        place = found.end() + (found.start() == found.end())
+    place: int | None = 0
+    while place is not None:
+        begin, place, empty_at = place, None, -1
+        for found in regex.finditer(text, begin):
+            if found.start() == empty_at:  # Python looks for a longer match there.
+                place = empty_at + 1
+                break
+            yield found
+            empty_at = found.start() if found.start() == found.end() else -1
 
 
 def _is_known_to_java(error: re.error) -> bool:

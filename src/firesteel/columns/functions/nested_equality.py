@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from firesteel.columns.cells import Cell
 
@@ -20,3 +20,9 @@ def comparable(value: Cell) -> Hashable:
         is_map = isinstance(value, list) and bool(value) and isinstance(value[0], tuple)
         found = (frozenset if is_map else tuple)(map(comparable, value))
     return found
+
+
+def comparables(values: list[Cell]) -> Iterable[Hashable]:
+    """Return the forms of the elements of an array, which are the elements themselves unless they are nested."""
+    first = next((value for value in values if value is not None), None)
+    return map(comparable, values) if isinstance(first, dict | list | tuple) else values
