@@ -54,7 +54,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 
 
 def java_matches(regex: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches that Java finds: after one of no text it goes on with the next character."""
+    """Yield the matches that Java finds: after an empty match it goes on with the next character."""
     place: int | None = 0
     while place is not None:
         begin, place, empty_at = place, None, -1

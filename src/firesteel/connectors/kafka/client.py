@@ -216,7 +216,7 @@ class KafkaAdmin:
         )
 
     def _refuse(self, answer: Any) -> None:
-        """Raise the error of a partition: one whose offset is not told must not be taken for one without."""
+        """Raise the error of a partition, which must not pass for a partition without an offset."""
         refused = next((theirs.error for theirs in answer.topic_partitions if theirs.error is not None), None)
         if refused is not None:
             raise self._library.KafkaException(refused)
