@@ -74,7 +74,7 @@ def test_statements_and_results_are_tables(kernel):
 
 def test_a_query_without_end_is_stopped_and_keeps_its_rows(kernel):
     created = "CREATE TABLE u (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '50')"
-    *_, (_, last) = kernel.run(f"%%sql -n 3 --changelog\n{created};\nSELECT n FROM u", stop_when="running; interrupt")
+    *_, (_, last) = kernel.run(f"%%sql -n 3 --changelog\n{created};\nSELECT n FROM u", stop_when="shown; running")
     assert "shown; stopped" in last
     assert last.count("<td>+I</td>") == 3
 
