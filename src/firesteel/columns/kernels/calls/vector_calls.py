@@ -17,7 +17,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
-from firesteel.columns.row_groups import RowGroups
+from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
 from firesteel.common.encoding.kinds import Kind
@@ -56,11 +56,13 @@ class VectorCall:
         functions: The ufunc that adds a row to each part of the state. It also adds the state of further rows.
         is_retractable: Whether adding the negative of a row's contribution retracts the row, as exactly as row by row.
         is_mergeable: Whether the parts of its states are numbers, and states may be merged in any order.
+        has_steps: Whether `steps` adds the rows to a timeline, and not `functions`.
     """
 
     functions: tuple[np.ufunc, ...]
     is_retractable = False
     is_mergeable = False
+    has_steps = False
 
     def __init__(self, plan: CallPlan) -> None:
         self.plan = plan
@@ -99,6 +101,20 @@ class VectorCall:
             groups.fold(function, part, values)
             for function, part, values in zip(self.functions, fields, added, strict=True)
         ]
+
+    def steps(
+        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Array]:
+        """Add or retract rows; return the result at each place of a timeline, and the states after all rows.
+
+        Args:
+            timeline: The places.
+            groups: The groups of the rows.
+            states: The state of each group.
+            batch: The rows.
+            counts: The number of rows of the group at each place; a group without rows begins anew.
+        """
+        raise NotImplementedError
 
     def load(self, states: Sequence[State]) -> Fields:
         """Convert states to arrays."""

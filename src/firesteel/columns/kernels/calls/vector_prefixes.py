@@ -63,7 +63,9 @@ class VectorPrefixes(VectorStates):
         strings = batch.columns[self.plan.arguments[0]]
         return not pc.any(pc.equal(strings, pa.scalar("", strings.type))).as_py()
 
-    def steps(self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array) -> Results:
+    def steps(
+        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Array]:
         """Add rows, which changes the states in place, and return the result at each place of a timeline.
 
         A result is a number: where its prefix ends among the values of all groups, which are sorted by group.
@@ -82,7 +84,7 @@ class VectorPrefixes(VectorStates):
         self._append(states, codes, values)
         delimiter = self._delimiter(batch)
         column = partial(self._prefixes, elements, np.repeat(firsts, all_sizes), delimiter)
-        return Results(ends, lengths == 0, column)
+        return Results(ends, lengths == 0, column), states
 
     def write(self, writer: ColumnWriter, fields: Fields) -> None:
         """Write the states, whose values are numbered from 0 on, as no row was retracted."""

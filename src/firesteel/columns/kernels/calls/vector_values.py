@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, is_finite
+from firesteel.columns.kernels.calls.vector_calls import (
+    Fields,
+    Results,
+    VectorCall,
+    chosen,
+    has_negative_zero,
+    is_finite,
+    to_numpy,
+)
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import signs_of
 from firesteel.common.encoding.kinds import Kind
@@ -44,9 +53,14 @@ class VectorValue(VectorCall):
     It is a Python object, because numpy has no strings, dates or rows that may be missing.
     """
 
+    has_steps = True
+
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
-        self.functions = (_FUNCTIONS[str(plan.function).upper()],)
+        name = str(plan.function).upper()
+        self.functions = (_FUNCTIONS[name],)
+        self._is_by_value = name in ("MIN", "MAX")
+        self._is_least = name in ("MIN", "FIRST_VALUE")
 
     @staticmethod
     def is_known(plan: CallPlan) -> bool:
@@ -54,12 +68,33 @@ class VectorValue(VectorCall):
         return str(plan.function).upper() in _FUNCTIONS
 
     def covers(self, batch: ColumnBatch) -> bool:
-        """Return whether no value is NaN, which differs from itself, so that changes could not be detected."""
-        return is_finite(batch.columns[self.plan.arguments[0]]) and not pa.types.is_nested(self.type)
+        """Return whether values are alike if they are equal: -0.0 equals 0.0, and NaN differs from itself."""
+        return _are_plain(batch.columns[self.plan.arguments[0]]) and not pa.types.is_nested(self.type)
 
     def covers_states(self, fields: Fields) -> bool:
-        """Return whether no state is NaN."""
-        return not (pa.types.is_floating(self.type) and any(value != value for value in fields[0].tolist()))
+        """Return whether states are, too."""
+        return not pa.types.is_floating(self.type) or _are_plain(pa.array(fields[0].tolist(), self.type))
+
+    def steps(
+        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Array]:
+        """Return numbers of values as results, and the values of the groups."""
+        kept, added = pa.array(states.tolist(), self.type), batch.columns[self.plan.arguments[0]]
+        values = pa.concat_arrays([kept, added if added.type == self.type else pa.array(pylist(added), self.type)])
+        numbers, distinct = _numbered(values, self._is_by_value)
+        is_there = to_numpy(values.is_valid())
+        is_there[len(kept) :] &= self.counted(batch)
+        # The value that a group has so far comes before those of its rows.
+        places = numbers if self._is_by_value else np.arange(len(values))
+        choose, missing = (np.minimum, len(values)) if self._is_least else (np.maximum, -1)
+        places = np.where(is_there, places, missing)
+        found = timeline.accumulate(choose, places[: len(kept)], places[len(kept) :])
+        nulls = found == missing
+        found = np.where(nulls, 0, found)
+        shown = found if self._is_by_value else numbers[found]
+        results = Results(shown, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)))
+        ends = timeline.starts + groups.sizes
+        return results, objects(pylist(results.column(shown[ends], nulls[ends])))
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row, None if it does not count."""
@@ -93,11 +128,28 @@ class VectorValue(VectorCall):
         return fields[0], np.array([value is None for value in fields[0].tolist()], bool)
 
 
+def _are_plain(column: pa.Array) -> bool:
+    return is_finite(column) and not has_negative_zero(column)
+
+
+def _numbered(column: pa.Array, is_sorted: bool) -> tuple[Array, pa.Array]:
+    """Return the number of each value, any for NULL, and the values by number, maybe in ascending order."""
+    encoded = column.dictionary_encode()
+    numbers, distinct = encoded.indices.fill_null(0).to_numpy().astype(np.int64), encoded.dictionary
+    if not is_sorted:
+        return numbers, distinct
+    order = pc.sort_indices(distinct)
+    ranks = np.empty(len(order) or 1, np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks[numbers], distinct.take(order)
+
+
 class VectorStates(VectorCall):
     """A built-in function whose state has no form in arrays: its accumulator adds and retracts the rows."""
 
     functions = ()
     is_retractable = True
+    has_steps = True
 
     def __init__(self, plan: CallPlan, accumulator: Accumulator) -> None:
         super().__init__(plan)
@@ -112,16 +164,10 @@ class VectorStates(VectorCall):
         """Return whether states can be processed: all can."""
         return True
 
-    def steps(self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array) -> Results:
-        """Add or retract rows, which changes the states in place, and return the result at each place of a timeline.
-
-        Args:
-            timeline: The places.
-            groups: The groups of the rows.
-            states: The state of each group.
-            batch: The rows.
-            counts: The number of rows of the group at each place; a group without rows begins anew.
-        """
+    def steps(
+        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Array]:
+        """Add or retract rows, which changes the states in place."""
         results = np.empty(len(counts), object)
         value, add, retract = self._accumulator.value, self._accumulator.add, self._accumulator.retract
         for place, state in zip(timeline.starts.tolist(), states.tolist(), strict=True):
@@ -136,7 +182,7 @@ class VectorStates(VectorCall):
             elif row is not None:
                 (add if sign > 0 else retract)(states[group], *row)
             results[place] = value(states[group])
-        return Results(results, None, self.column)
+        return Results(results, None, self.column), states
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the arguments of each row, None if it does not count."""

@@ -12,7 +12,6 @@ from firesteel.columns.cells import Array, Cell
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall
-from firesteel.columns.kernels.calls.vector_values import VectorStates
 from firesteel.columns.kernels.groups.group_store import FoundGroups, GroupStore
 from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
@@ -138,7 +137,7 @@ class GroupVectors:
                 timeline.accumulate(function, first, added)
                 for function, first, added in zip(call.functions, parts, call.changes(batch, signs), strict=True)
             ]
-            if call.functions
+            if call.functions and not call.has_steps
             else []
             for call, parts in zip(self._calls, states, strict=True)
         ]
@@ -157,8 +156,9 @@ class GroupVectors:
         ends = timeline.starts + groups.sizes
         all_results: list[Results] = []
         for number, (call, parts) in enumerate(zip(self._calls, fields, strict=True)):
-            if isinstance(call, VectorStates):
-                all_results.append(call.steps(timeline, groups, states[number][0], batch, counts))
+            if call.has_steps:
+                stepped, states[number][0] = call.steps(timeline, groups, states[number][0], batch, counts)
+                all_results.append(stepped)
             elif shown := ranked.get(number):
                 all_results.append(shown)
             else:
