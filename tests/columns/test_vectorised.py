@@ -21,7 +21,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
 from firesteel.columns.kernels.calls.vectorized import group_calls, mergeable_calls, vector_calls, window_calls
-from firesteel.columns.kernels.groups import distinct_values, gathered_groups
+from firesteel.columns.kernels.groups import aggregate, distinct_values, gathered_groups
 from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.rows import saved_rows
 from firesteel.columns.kernels.times.time_windows import WindowPlan
@@ -72,7 +72,9 @@ COLLECTING = [
     call("LISTAGG", TEXT),
     call("LISTAGG", TEXT, condition=FLAG),
     *(call("COLLECT", column) for column in (BIG, WIDE, TIME)),
-    call("ARRAY_AGG", DOUBLE),
+    *(call("ARRAY_AGG", column) for column in (TEXT, TINY, BIG, DOUBLE, FLAG, TIME, WIDE)),
+    *(call("ARRAY_AGG_IGNORE_NULLS", column) for column in (TEXT, FLAG)),
+    call("ARRAY_AGG", TEXT, condition=FLAG),
     call("STDDEV_POP", INT, condition=FLAG),
     call("STDDEV_SAMP", DOUBLE),
 ]
@@ -226,6 +228,38 @@ def test_row_and_column_operators_restore_each_others_state(batches, keys, calls
         following.kernel.process(0, batch)
         mixed = following
         assert mixed.take_rows() == slow.take_rows()
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(["", "-", "<>"]),
+    st.lists(st.lists(st.tuples(st.booleans(), TEXTS), min_size=1, max_size=12), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_strings_are_joined_with_any_delimiter(delimiter, batches, by_rows):
+    types = [parse_type(text) for text in ("BOOLEAN", "STRING", "STRING")]
+    plan = CallPlan("LISTAGG", (1, 2), types[1], False, None)
+    factory = GroupAggregateFactory((0,), (plan,), tuple(types), (types[0], types[1]), False)
+    fast, slow = Run(factory), Run(factory, by_rows=True)
+    for part in batches:
+        batch = batch_of([(*row, delimiter) for row in part], list(map(arrow_type, types)))
+        for run in (fast, slow):
+            run.kernel.process(0, batch)
+            run.kernel.flush()
+        assert fast.take_rows() == slow.take_rows()
+        fast = Run(factory, by_rows=by_rows, deltas=saved(fast.backend.full()))
+
+
+def test_results_that_grow_are_emitted_in_parts(monkeypatch):
+    monkeypatch.setattr(aggregate, "_RESULT_BYTES", 10_000)
+    run = Run(grouping((), [call("LISTAGG", TEXT)]))
+    run.kernel.process(0, batch_of([row(TEXT, "a" * 10)] * 50, ARROW))
+    run.changes.clear()
+    run.kernel.process(0, batch_of([row(TEXT, "a" * 10)] * 50, ARROW))
+    parts, results = len(run.changes), run.take_rows()
+    assert parts > 5
+    assert len(results) == 100
+    assert results[-1] == (UPDATE_AFTER, repr(",".join(["a" * 10] * 100)))
 
 
 RETRACTABLE = [plan for plan in (*CALLS, *COLLECTING) if group_calls([plan], TYPES, True)]

@@ -12,7 +12,6 @@ from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.common.encoding.column_writer import ColumnWriter
-    from firesteel.common.encoding.kinds import Values
 
 Integers: TypeAlias = "NDArray[np.int64]"
 Mask: TypeAlias = "NDArray[np.bool_]"
@@ -58,18 +57,19 @@ def write_optional(writer: ColumnWriter, is_there: Mask, write: Callable[[Mask],
         write(is_there)
 
 
-def write_numbered(writer: ColumnWriter, sizes: Integers, values: Values) -> None:
+def write_numbered(writer: ColumnWriter, sizes: Integers, write: Callable[[], None]) -> None:
     """Write dictionaries whose keys are the numbers from 0 on.
 
     Args:
         writer: Where to.
         sizes: The size of each; there is at least one.
-        values: The values of all.
+        write: Writes the column of the values of all.
     """
     writer.data.append(Kind.DICT)
     write_integers(writer, sizes)
-    if len(values):
-        write_integers(writer, np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+    numbers = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    if len(numbers):
+        write_integers(writer, numbers)
     else:
         writer.column(())
-    writer.column(values)
+    write()

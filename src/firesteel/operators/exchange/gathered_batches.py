@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GatheredBatches"]
 
-_ROWS = 8192
-"""Number of rows from which the fixed cost of a call no longer counts."""
+_ROWS = 65_536
+"""Number of rows that are passed on together. A group is looked up once per call, whatever the number of its rows."""
 
-_BYTES = 4 << 20
-"""Maximum size of what waits: a thousand rows of four kilobytes, for example."""
+_BYTES = 16 << 20
+"""Maximum size of what waits: four thousand rows of four kilobytes, for example."""
 
 
 class GatheredBatches:

@@ -103,14 +103,14 @@ class VectorCall:
         ]
 
     def steps(
-        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
-    ) -> tuple[Results, Array]:
+        self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Fields]:
         """Add or retract rows; return the result at each place of a timeline, and the states after all rows.
 
         Args:
             timeline: The places.
             groups: The groups of the rows.
-            states: The state of each group.
+            states: The states of the groups.
             batch: The rows.
             counts: The number of rows of the group at each place; a group without rows begins anew.
         """

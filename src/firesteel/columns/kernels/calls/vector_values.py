@@ -76,10 +76,10 @@ class VectorValue(VectorCall):
         return not pa.types.is_floating(self.type) or _are_plain(pa.array(fields[0].tolist(), self.type))
 
     def steps(
-        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
-    ) -> tuple[Results, Array]:
+        self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Fields]:
         """Return numbers of values as results, and the values of the groups."""
-        kept, added = pa.array(states.tolist(), self.type), batch.columns[self.plan.arguments[0]]
+        kept, added = pa.array(states[0].tolist(), self.type), batch.columns[self.plan.arguments[0]]
         values = pa.concat_arrays([kept, added if added.type == self.type else pa.array(pylist(added), self.type)])
         numbers, distinct = _numbered(values, self._is_by_value)
         is_there = to_numpy(values.is_valid())
@@ -94,7 +94,7 @@ class VectorValue(VectorCall):
         shown = found if self._is_by_value else numbers[found]
         results = Results(shown, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)))
         ends = timeline.starts + groups.sizes
-        return results, objects(pylist(results.column(shown[ends], nulls[ends])))
+        return results, [objects(pylist(results.column(shown[ends], nulls[ends])))]
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row, None if it does not count."""
@@ -165,12 +165,12 @@ class VectorStates(VectorCall):
         return True
 
     def steps(
-        self, timeline: Timeline, groups: RowGroups, states: Array, batch: ColumnBatch, counts: Array
-    ) -> tuple[Results, Array]:
+        self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Fields]:
         """Add or retract rows, which changes the states in place."""
-        results = np.empty(len(counts), object)
+        of_groups, results = states[0], np.empty(len(counts), object)
         value, add, retract = self._accumulator.value, self._accumulator.add, self._accumulator.retract
-        for place, state in zip(timeline.starts.tolist(), states.tolist(), strict=True):
+        for place, state in zip(timeline.starts.tolist(), of_groups.tolist(), strict=True):
             results[place] = value(state)
         signs = signs_of(batch)
         kinds = repeat(1) if signs is None else signs.tolist()
@@ -178,10 +178,10 @@ class VectorStates(VectorCall):
         left = counts[timeline.after].tolist()
         for group, row, place, sign, count in zip(groups.codes.tolist(), arguments, after, kinds, left, strict=False):
             if not count:
-                states[group] = self.new()
+                of_groups[group] = self.new()
             elif row is not None:
-                (add if sign > 0 else retract)(states[group], *row)
-            results[place] = value(states[group])
+                (add if sign > 0 else retract)(of_groups[group], *row)
+            results[place] = value(of_groups[group])
         return Results(results, None, self.column), states
 
     def contributions(self, batch: ColumnBatch) -> Fields:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from firesteel.columns import column_types as t
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
+from firesteel.columns.kernels.calls.vector_arrays import VectorArrayAgg
 from firesteel.columns.kernels.calls.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
 from firesteel.columns.kernels.calls.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
 from firesteel.columns.kernels.calls.vector_lists import VectorListAgg
-from firesteel.columns.kernels.calls.vector_prefixes import VectorPrefixes
 from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
+from firesteel.columns.values import arrow_type
 
 _NUMERIC: dict[str, type[VectorCall]] = {
     "SUM": VectorSum,
@@ -22,7 +25,7 @@ _NUMERIC: dict[str, type[VectorCall]] = {
     "MIN": VectorExtreme,
     "MAX": VectorExtreme,
 }
-_PREFIXES = ("ARRAY_AGG", "ARRAY_AGG_IGNORE_NULLS", "LISTAGG")
+_ARRAYS = ("ARRAY_AGG", "ARRAY_AGG_IGNORE_NULLS")
 
 
 def vector_calls(
@@ -69,18 +72,20 @@ def window_calls(
 ) -> list[VectorCall] | None:
     """Return the calls of built-in functions; None if there are others.
 
-    The state of a call holds all its values: windows have no tables for those of ranked calls.
+    The state of a call is an object that changes in place: windows have no tables for values of ranked calls, and add
+    to those of ARRAY_AGG without a look at them.
     """
     found = []
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
         call = _of_groups(plan, arguments, retracts)
-        found.append(_states(plan, arguments, retracts) if isinstance(call, VectorRanked) else call)
+        is_of_groups = isinstance(call, VectorRanked | VectorArrayAgg)
+        found.append(_states(plan, arguments, retracts) if is_of_groups else call)
     return _all(found, retracts)
 
 
 def _of_groups(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:
-    fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan)
+    fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan) or _list(plan)
     choices = (fastest, _ranked(plan, arguments), _states(plan, arguments, retracts))
     return next((call for call in choices if call and (call.is_retractable or not retracts)), None)
 
@@ -132,7 +137,16 @@ def _states(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> Vect
     aggregate = find_aggregate(name)
     if aggregate is None:
         return None
-    accumulator = aggregate.create(arguments, plan.type, retracts)
-    if name in _PREFIXES and not retracts:
-        return VectorPrefixes(plan, accumulator, name != "ARRAY_AGG")
-    return VectorStates(plan, accumulator)
+    return VectorStates(plan, aggregate.create(arguments, plan.type, retracts))
+
+
+def _list(plan: CallPlan) -> VectorCall | None:
+    name = _name(plan)
+    if name == "LISTAGG":
+        return VectorListAgg(plan)
+    is_array = name in _ARRAYS and not _has_parts(arrow_type(plan.type).value_type)
+    return VectorArrayAgg(plan, name != "ARRAY_AGG") if is_array else None
+
+
+def _has_parts(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(kind) or pa.types.is_null(kind))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from firesteel.columns.batch import ColumnBatch, slices
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
 from firesteel.columns.expiring_state import CleaningTime
@@ -16,7 +16,6 @@ from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_calls import RankedCalls
 from firesteel.columns.kernels.calls.vector_calls import VectorCall
-from firesteel.columns.kernels.calls.vector_values import VectorStates
 from firesteel.columns.kernels.calls.vectorized import group_calls
 from firesteel.columns.kernels.groups.distinct_filters import DistinctFilters
 from firesteel.columns.kernels.groups.flat_aggregate import FlatAggregate
@@ -41,6 +40,12 @@ if TYPE_CHECKING:
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
+
+_MOST_ROWS = 1 << 20
+"""Rows that change the groups at once, unless their results take too much room."""
+
+_RESULT_BYTES = 64 << 20
+"""About the most bytes of results of the rows that change the groups at once."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class GroupAggregate(Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
+        self._at_once = plan.mini_batch_rows or _MOST_ROWS
         self._cleaning = CleaningTime(self._ttl_ms, context.now_ms)
         self._ranked = RankedCalls(())
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
@@ -107,7 +113,7 @@ class GroupAggregate(Grouping):
         if context.is_streaming:
             self._open_vectors(calls, types)
         # They have no ufuncs, by which groups are gathered.
-        elif any(isinstance(call, VectorStates) for call in calls):
+        elif not all(call.functions for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
@@ -150,7 +156,10 @@ class GroupAggregate(Grouping):
         self._clock.move()
         if self._plan.skips_retractions and batch.kinds is not None:
             batch = replace(batch.filter(~are_retractions(batch.kinds)), kinds=None)
-        for part in slices(batch, self._plan.mini_batch_rows or max(1, batch.length)):
+        start = 0
+        while start < batch.length:
+            part = batch.slice(start, min(start + self._at_once, batch.length))
+            start += part.length
             if not self._process_vectors(part):
                 self._process_rows(part)
 
@@ -181,13 +190,19 @@ class GroupAggregate(Grouping):
             changes = None if columns is None else self._vectors.change(columns)
             if changes is not None:
                 self._distinct.accept()
-                self.context.emit(changes)
+                self._emit(changes, batch.length)
                 return True
             if not (self._distinct or self._ranked):
                 self._vectors.give_back(batch)
         if self._distinct or self._ranked:  # The values of a group can't be in both places: all go by rows from here.
             self.go_by_rows()
         return False
+
+    def _emit(self, changes: ColumnBatch, rows: int) -> None:
+        """Emit the changes by some rows; where results grow with their groups, the next ones are fewer."""
+        self.context.emit(changes)
+        if not self._plan.mini_batch_rows:
+            self._at_once = max(1, min(_MOST_ROWS, rows * _RESULT_BYTES // max(1, changes.nbytes)))
 
     def flush(self) -> None:
         """Write the distinct values that have changed; the groups are written as columns."""

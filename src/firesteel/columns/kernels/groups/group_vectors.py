@@ -157,7 +157,7 @@ class GroupVectors:
         all_results: list[Results] = []
         for number, (call, parts) in enumerate(zip(self._calls, fields, strict=True)):
             if call.has_steps:
-                stepped, states[number][0] = call.steps(timeline, groups, states[number][0], batch, counts)
+                stepped, states[number] = call.steps(timeline, groups, states[number], batch, counts)
                 all_results.append(stepped)
             elif shown := ranked.get(number):
                 all_results.append(shown)

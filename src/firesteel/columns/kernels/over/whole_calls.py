@@ -12,7 +12,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vector_calls import Fields, Fold, VectorCall, VectorExtreme
-from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
+from firesteel.columns.kernels.calls.vector_values import VectorValue
 from firesteel.columns.kernels.calls.vectorized import group_calls
 from firesteel.columns.kernels.over.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart
 from firesteel.columns.kernels.over.over_columns import folded
@@ -33,7 +33,7 @@ def are_on_arrays(plan: OverPlan) -> bool:
 
 def _aggregate(plan: OverPlan, call: CallPlan) -> VectorCall | None:
     found = group_calls([call], plan.types)
-    if found is None or isinstance(found[0], VectorStates):
+    if found is None or not found[0].functions:
         return None
     aggregate = found[0]
     return over_extreme(aggregate, plan.frame.low is not None) if isinstance(aggregate, VectorExtreme) else aggregate
