@@ -11,6 +11,7 @@ class JoinModel:
 
     def __init__(self, plan, fits, ttls_ms=(0, 0)):
         self.kind, self.outer, self.is_semi = plan.kind, plan.outer, plan.is_semi
+        self.unique = plan.unique
         self.counts = (True, False) if plan.is_semi else plan.outer
         self.fits, self.ttls_ms, self.now = fits, ttls_ms, 0
         self.nulls = tuple((None,) * len(types) for types in (plan.left_types, plan.right_types))
@@ -25,19 +26,24 @@ class JoinModel:
         self.emitted = []
         for row, kind in changes:
             goes = kind in (1, DELETE)
-            if goes and not self.removed(index, row):
+            is_found = (goes or self.unique[index] is not None) and self.removed(index, row)
+            if goes and not is_found:
                 continue
+            step = -1 if goes else 0 if is_found else 1
             others = [other for other in self.live(1 - index) if self.matches(index, row, other[0])]
             if self.is_semi:
-                self.semi(index, row, kind, others, -1 if goes else 1)
+                self.semi(index, row, kind, others, step)
             else:
-                self.join(index, row, kind, others, -1 if goes else 1)
+                self.join(index, row, kind, others, step)
             if not goes:
                 self.sides[index].append([row, len(others), self.now])
         return self.emitted
 
     def removed(self, index, row):
-        found = next((entry for entry in self.live(index) if freeze(entry[0]) == freeze(row)), None)
+        columns = range(len(row)) if self.unique[index] is None else self.unique[index]
+        values = [freeze(row[column]) for column in columns]
+        same = (entry for entry in self.live(index) if [freeze(entry[0][column]) for column in columns] == values)
+        found = next(same, None)
         if found is not None:
             self.sides[index][:] = [entry for entry in self.sides[index] if entry is not found]
         return found is not None
@@ -52,7 +58,7 @@ class JoinModel:
         """Count a match, and return whether it is the first one, or was the last."""
         if self.counts[index]:
             other[1:] = other[1] + step, self.now
-        return self.counts[index] and other[1] == max(step, 0)
+        return self.counts[index] and step and other[1] == max(step, 0)
 
     def join(self, index, row, kind, others, step):
         emit = self.emitted.append

@@ -175,6 +175,25 @@ def test_a_join_emits_what_one_row_after_the_other_does(
         run.kernel.flush()
 
 
+@settings(max_examples=examples(150), deadline=None)
+@given(
+    CHANGES, KEYS, KINDS, st.lists(st.sampled_from([None, (), (NUMBER,)]), min_size=2, max_size=2), TTLS, PAUSES, PLACES
+)
+def test_rows_take_the_place_of_others_by_a_key(batches, keys, kind, uniques, ttls_ms, pauses, places):
+    """With and without the row before an update; the key has the columns of the equations."""
+    unique = tuple(None if more is None else (*keys, *(set(more) - set(keys))) for more in uniques)
+    plan = replace(plan_of(kind, keys, None), state_ttl_ms=ttls_ms, unique=unique)
+    run, model = Run(plan), modelled(plan, [ttl_ms or 0 for ttl_ms in ttls_ms])
+    for (index, rows), pause, place in zip(batches, pauses, places, strict=False):
+        model.now += pause
+        run.now += pause
+        if place:
+            run = Run(plan, state=run.state(), now=run.now, spill=FixedSpill(100) if place == "disk" else None)
+        expected = told(model.change(index, read(rows)))
+        assert sorted(run.change(index, changed(rows))) == sorted(expected)
+        run.kernel.flush()
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(BATCHES, KEYS)
 def test_rows_come_in_the_order_of_the_batch(batches, keys):

@@ -28,6 +28,7 @@ class JoinPlan:
         has_updates: Whether an input of a stream contains rows other than inserts.
         state_ttl_ms: The time to live of each input's state, from the hint STATE_TTL; None for that of the job.
         broadcast: The input of which each subtask has all rows, as it is small; None if there is none.
+        unique: The columns of each input by which its rows replace others, maybe without `-U`; None if they do not.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class JoinPlan:
     has_updates: bool = True
     state_ttl_ms: tuple[int | None, int | None] = (None, None)
     broadcast: int | None = None
+    unique: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)
 
     def state_layout(self, kind: str) -> Layout:
         """Return the layout of the state of a kind of joins."""

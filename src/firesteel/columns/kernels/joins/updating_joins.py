@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from firesteel.columns.kernels.joins.join_state import CHANGES, take_former
 from firesteel.columns.kernels.rows.live_rows import LiveRows, parts_of
 from firesteel.columns.kernels.rows.segments import count_on
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
+
+if TYPE_CHECKING:
+    from firesteel.columns.column_types import DataType
 
 PAIRS = 1 << 17
 """Number of pairs that are looked at, and about that of those emitted, at once."""
@@ -39,15 +43,16 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         plan = self._plan
         self._outer = (True, False) if plan.is_semi else plan.outer
         self._matcher = PairMatcher(plan, context)
-        left, right = ttls = plan.ttls_ms(context)
-        self._sides = (
-            LiveRows(plan.keys[0], len(plan.left_types), context, CHANGES[0], ttls, self._outer[0]),
-            LiveRows(plan.keys[1], len(plan.right_types), context, CHANGES[1], (right, left), self._outer[1]),
-        )
+        left, right = plan.ttls_ms(context)
+        self._sides = self._side(0, plan.left_types, (left, right)), self._side(1, plan.right_types, (right, left))
         have_matches = take_former(plan, context, self._sides)
         for index in np.flatnonzero(self._outer).tolist():
             if not (have_matches and self._sides[index].has_matches):
                 self._count_matches(index)
+
+    def _side(self, index: int, types: tuple[DataType, ...], ttls_ms: tuple[int, int]) -> LiveRows:
+        keys, unique = self._plan.keys[index], self._plan.unique[index]
+        return LiveRows(keys, len(types), self.context, CHANGES[index], ttls_ms, self._outer[index], unique)
 
     def _count_matches(self, index: int) -> None:
         side = self._sides[index]
@@ -73,19 +78,33 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         if not (self._outer[index] or self._plan.null_aware):
             # Rows with NULL in their key match nothing, so they would only fill the state.
             batch = batch.filter(~self._matcher.has_null_key(index, batch))
+            if not batch.length:
+                return
         changes = side.changes(batch)
         hashes, matches = self._matcher.hashes(index, batch), np.zeros(batch.length, np.int64)
         effective = np.flatnonzero(changes.is_effective)
         rows, found = batch.take(effective) if len(effective) < batch.length else batch, hashes[effective]
-        matches[effective] = self._join_all(index, rows, found)
+        steps = np.where(are_retractions(rows.kinds_or_inserts()), -1, 1)
+        if changes.is_update is not None:
+            steps[changes.is_update[effective]] = 0
+        matches[effective] = self._join_all(index, rows, found, steps)
         side.apply(batch, hashes, changes, matches)
 
-    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
-        """Emit what rows change, and return how many others each of them matches."""
+    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes, steps: Array) -> Array:
+        """Emit what rows change, and return how many others each of them matches.
+
+        Args:
+            index: The side of the rows.
+            rows: The rows.
+            hashes: The hashes of their keys.
+            steps: By how much each changes the number of matches of those that it matches.
+        """
         matches = np.zeros(rows.length, np.int64)
         found = self._sides[1 - index].find(hashes)
         for start, stop in parts_of(found.counts, PAIRS):
-            matches[start:stop] = self._join(index, rows.slice(start, stop), *found.pairs(start, stop))
+            matches[start:stop] = self._join(
+                index, rows.slice(start, stop), *found.pairs(start, stop), steps[start:stop]
+            )
         return matches
 
     def _pairs(
@@ -110,7 +129,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         """Return all columns of the others that `_pairs` has found."""
         return self._sides[1 - index].complete(others, numbers, self._matcher.deciding[1 - index])
 
-    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
+    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array, steps: Array) -> Array:
         """Emit what rows change, and return how many others each of them matches."""
         places, numbers, others = self._pairs(index, rows, places, numbers)
         matches = np.bincount(places, minlength=rows.length)
@@ -125,7 +144,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
             parts.append(self._matcher.paired(index, rows.take(places), others))
             orders.append(4 * np.arange(len(places)) + _PAIR)
         if self._outer[1 - index] and others is not None:
-            is_gone, is_again = self._recount(index, numbers, goes[places])
+            is_gone, is_again = self._recount(index, numbers, steps[places])
             for chosen, kind, order in ((is_gone, DELETE, _GONE), (is_again, INSERT, _AGAIN)):
                 padded = np.flatnonzero(chosen)
                 kept = ColumnBatch(others.take(padded).columns, len(padded), np.full(len(padded), kind, np.int8))
@@ -147,9 +166,9 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         if rows.length:
             self.context.emit(replace(rows, kinds=None) if is_plain else rows)
 
-    def _recount(self, index: int, numbers: Array, goes: Array) -> tuple[Array, Array]:
+    def _recount(self, index: int, numbers: Array, steps: Array) -> tuple[Array, Array]:
         """Count the matches of the other rows of pairs; return which pairs are a first match or end a last one."""
-        after = count_on(self._sides[1 - index].matches, numbers, np.where(goes, -1, 1))
+        after = count_on(self._sides[1 - index].matches, numbers, steps)
         # A changed number of matches counts as a write, which prolongs the life of the row, as in Flink's outer views.
         self._sides[1 - index].touch(numbers)
-        return (after == 1) & ~goes, (after == 0) & goes
+        return (after == 1) & (steps > 0), (after == 0) & (steps < 0)

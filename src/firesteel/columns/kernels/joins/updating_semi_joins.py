@@ -12,19 +12,19 @@ from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.joins.key_counts import KeyCounts
 from firesteel.columns.kernels.joins.updating_joins import PAIRS, UpdatingJoin
 from firesteel.columns.kernels.rows.live_rows import parts_of
-from firesteel.columns.rows import DELETE, INSERT, are_retractions
+from firesteel.columns.rows import DELETE, INSERT
 
 
 class UpdatingSemiJoin(UpdatingJoin):
     """SEMI and ANTI joins: left rows with, or without, a match on the right, whose matches are counted."""
 
-    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array) -> Array:
+    def _join(self, index: int, rows: ColumnBatch, places: Array, numbers: Array, steps: Array) -> Array:
         places, numbers, others = self._pairs(index, rows, places, numbers)
         matches = np.bincount(places, minlength=rows.length)
         if index == 0:
             self._emit_left(rows, matches)
         elif others is not None:
-            is_first, is_last = self._recount(1, numbers, are_retractions(rows.kinds_or_inserts())[places])
+            is_first, is_last = self._recount(1, numbers, steps[places])
             turns = is_first | is_last
             self._turn(self._whole(1, others.filter(turns), numbers[turns]), is_first[turns])
         return matches
@@ -70,14 +70,13 @@ class UpdatingSemiJoinByKey(UpdatingSemiJoin):
     def _matches_of(self, rows: ColumnBatch, numbers: Array) -> Array:
         return self._counts.of(rows, self._plan.keys[0])
 
-    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes) -> Array:
+    def _join_all(self, index: int, rows: ColumnBatch, hashes: Hashes, steps: Array) -> Array:
         keys = self._plan.keys[index]
         if index == 0:
             self._emit_left(rows, self._counts.of(rows, keys))
         else:
-            steps = np.where(are_retractions(rows.kinds_or_inserts()), -1, 1)
             after = self._counts.change(rows, keys, steps)
-            turns = np.flatnonzero(after == (steps > 0))
+            turns = np.flatnonzero((after == (steps > 0)) & (steps != 0))
             self._turn_keys(rows.take(turns), hashes[turns], after[turns] > 0)
         return np.zeros(rows.length, np.int64)
 

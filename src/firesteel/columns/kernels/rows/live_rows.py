@@ -34,13 +34,15 @@ class Changes:
         is_effective: A mask over the batch, False for retractions of rows that do not exist.
         added: The places of the rows in the batch that the batch inserts and does not retract, ascending.
         removed: The numbers of the stored rows that the batch retracts.
-        equal: Which rows of batch and store are the same; None if the batch only inserts.
+        equal: Which rows of batch and store are the same; None if the batch only inserts, or rows replace others.
+        is_update: A mask of the rows that take the place of another one; None if none does.
     """
 
     is_effective: Array
     added: Array
     removed: Array
     equal: EqualRows | None = None
+    is_update: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class LiveRows:
         name: The name of the state table.
         ttls_ms: The time to live of the rows of this side, and of the other one; 0 means no expiry.
         counts: Whether the join counts the matches of the rows.
+        unique: The columns by which a row that comes takes the place of another one; None if only retractions remove
+            rows.
 
     Attributes:
         has_matches: Whether the restored rows have their matches, so that these need not be counted.
@@ -92,8 +96,12 @@ class LiveRows:
         name: str,
         ttls_ms: tuple[int, int],
         counts: bool,
+        unique: tuple[int, ...] | None = None,
     ) -> None:
         self._keys, self._width = keys, width
+        self._replaces, self._identity = unique is not None, tuple(range(width)) if unique is None else unique
+        # Rows of an outer join are not in the index by key if a part of it is NULL.
+        self._is_found_by_key = not counts and set(self._identity) == set(keys)
         self._log = SavedRows(context.table(name), keys, context.max_parallelism)
         self._max_parallelism = context.max_parallelism
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
@@ -239,10 +247,13 @@ class LiveRows:
     def changes(self, batch: ColumnBatch) -> Changes:
         """Return how the rows of a batch, applied one after the other, change the stored rows."""
         signs = signs_of(batch)
+        if self._replaces:
+            return self._replacements(batch, signs)
         if signs is None:
             return Changes(np.ones(batch.length, bool), np.arange(batch.length), np.zeros(0, np.int64))
         groups = groups_by(batch, range(len(batch.columns)))
-        owners, known = self._same(batch.take(groups.first_rows()), groups, signs)
+        retracted = np.unique(groups.codes[signs < 0])
+        owners, known = self.there(*self._same(batch.take(groups.first_rows()), retracted))
         before = np.bincount(owners, minlength=groups.count)
         order = np.argsort(groups.codes, kind="stable")
         codes = groups.codes[order]
@@ -258,20 +269,44 @@ class LiveRows:
         added, removed = _last(order, codes, signs, ended - kept), _first(owners, known, before - kept)
         return Changes(is_effective, added, removed, EqualRows(groups, owners, known))
 
-    def _same(self, firsts: ColumnBatch, groups: RowGroups, signs: Array) -> tuple[Array, Array]:
-        """Return the stored rows that equal a retracted row of the batch: the group and the number of each."""
-        sought = np.unique(groups.codes[signs < 0])
-        # Only now: a side without retractions needs no index of whole rows.
+    def _replacements(self, batch: ColumnBatch, signs: Array | None) -> Changes:
+        """Return how rows change the stored ones if each takes the place of that with the same unique columns."""
+        groups = groups_by(batch, self._identity)
+        owners, known = self._store.there(*self._same(batch.take(groups.first_rows()), np.arange(groups.count)))
+        is_there = np.zeros(groups.count, bool)
+        is_there[owners[self._are_live(known)] if self._ttl_ms else owners] = True
+        order = np.argsort(groups.codes, kind="stable")
+        codes, comes = groups.codes[order], np.ones(batch.length, bool) if signs is None else signs > 0
+        is_first, is_after = first_of_segments(codes), np.empty(batch.length, bool)
+        is_after[order] = np.where(is_first, is_there[codes], np.roll(comes[order], 1))
+        last = order[np.append(is_first[1:], True)]
+        return Changes(comes | is_after, np.sort(last[comes[last]]), known, None, comes & is_after)
+
+    def _same(self, firsts: ColumnBatch, sought: Array) -> tuple[Array, Array]:
+        """Return the stored rows that are the same as some rows of a batch, also those that are gone: place and number.
+
+        Args:
+            firsts: The rows of the batch.
+            sought: The places of those that are sought.
+        """
+        rows = (firsts if len(sought) == firsts.length else firsts.take(sought)).select(self._identity)
+        if self._is_found_by_key:
+            index, hashes = self._by_key, row_hashes(firsts.take(sought), self._keys)
+        else:
+            index, hashes = self._row_index(), row_hashes(rows, range(len(rows.columns)))
+        places, numbers = index.find(hashes).all()
+        if len(places):
+            is_same = are_equal(rows.take(places), self._store.take(numbers, self._identity))
+            places, numbers = places[is_same], numbers[is_same]
+        return sought[places], numbers
+
+    def _row_index(self) -> HashIndex:
+        # Only when it is needed: a side without retractions has no need of it.
         if self._by_row is None:
             self._by_row = HashIndex(self.room)
             for stored, numbers in self.parts():
-                self._by_row.add(row_hashes(stored, range(self._width)), numbers)
-        rows = firsts.take(sought)
-        places, numbers = self.there(*self._by_row.find(row_hashes(rows, range(self._width))).all())
-        if len(places):
-            is_same = are_equal(rows.take(places), self.take(numbers))
-            places, numbers = places[is_same], numbers[is_same]
-        return sought[places], numbers
+                self._by_row.add(row_hashes(stored, self._identity), numbers)
+        return self._by_row
 
     def apply(self, batch: ColumnBatch, hashes: Hashes, changes: Changes, matches: Array) -> None:
         """Change the rows, given the hashes of the keys of the batch and how many others each of its rows matches."""
@@ -297,7 +332,7 @@ class LiveRows:
     def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array, written: Array, ids: Array) -> None:
         numbers = self._store.append(rows, matches=matches, written=written, ids=ids)
         if self._by_row is not None:
-            self._by_row.add(row_hashes(rows, range(self._width)), numbers)
+            self._by_row.add(row_hashes(rows, self._identity), numbers)
         self._index(rows, hashes, numbers)
         self._unsaved.append(self._signed(numbers, 1, rows))
 

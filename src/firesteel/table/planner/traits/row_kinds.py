@@ -105,8 +105,9 @@ def _of_sort(node: rel.Sort, inputs: list[Kinds]) -> Kinds:
 
 
 def _of_join(node: rel.Join, inputs: list[Kinds]) -> Kinds:
-    is_outer = node.kind in ("LEFT", "RIGHT", "FULL", "ANTI")
-    return ALL if is_outer or inputs != [INSERT_ONLY, INSERT_ONLY] else INSERT_ONLY
+    if node.kind == "INNER":
+        return inputs[0] | inputs[1]
+    return inputs[0] if node.kind == "SEMI" and inputs[1] == INSERT_ONLY else ALL
 
 
 def _of_temporal_join(node: rel.TemporalJoin, inputs: list[Kinds]) -> Kinds:

@@ -1,7 +1,8 @@
 """Which nodes emit no `-U`, the row before an update (Flink: `UpdateKind` in `FlinkChangelogModeInferenceProgram`).
 
 An aggregate, or another node that makes updates itself, leaves out `-U` if no consumer needs it. Sinks that replace
-rows by key do not need it, and a temporal join does not need that of its versions. Unlike in Flink, other joins do.
+rows by key do not need it, nor does a join of rows that replace each other by a key which the equations are part of. A
+temporal join does not need that of its versions.
 
 Why: `docs/decisions/0066-updates-without-the-row-before.md`.
 """
@@ -18,6 +19,7 @@ from firesteel.table.planner.rel.changelog import sorts_all
 from firesteel.table.planner.rel.node_tables import for_each_node
 from firesteel.table.planner.rel.traversal import inputs_first
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, Kinds, kinds_of_all, normalizes
+from firesteel.table.planner.traits.upsert_keys import joined_key
 
 
 class Updates(Enum):
@@ -91,8 +93,12 @@ def _sort(node: rel.Sort, inputs: list[Kinds]) -> Updates:
 
 
 def _join(node: rel.Join, inputs: list[Kinds]) -> Updates:
-    # If its inputs only insert, an outer join emits no updates, but deletes and inserts.
-    return Updates.OWN if inputs == [INSERT_ONLY, INSERT_ONLY] else Updates.KEPT
+    if inputs == [INSERT_ONLY, INSERT_ONLY]:  # An outer join then emits no updates, but deletes and inserts.
+        return Updates.OWN
+    if node.condition is not None or node.null_aware:  # It may hold for the row before, and not for the one after it.
+        return Updates.KEPT
+    replace = (kinds == INSERT_ONLY or joined_key(node, index) is not None for index, kinds in enumerate(inputs))
+    return Updates.FORWARDED if all(replace) else Updates.KEPT
 
 
 UPDATES: dict[type, Callable[[object, list[Kinds]], Updates]] = for_each_node(

@@ -12,7 +12,7 @@ from firesteel.columns.rex import Call, InputRef, Rex
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.traits.row_kinds import INSERT_ONLY, kinds_of
 
-__all__ = ["pairs_updates", "upsert_key"]
+__all__ = ["joined_key", "pairs_updates", "upsert_key"]
 
 Key = tuple[int, ...]
 
@@ -22,6 +22,14 @@ _INTEGERS: tuple[type[DataType], ...] = (TinyIntType, SmallIntType, IntType, Big
 def upsert_key(node: rel.Rel) -> Key | None:
     """Return the columns by which later rows of a node replace earlier ones, or None if unknown."""
     return _UpsertKeys().of(node)
+
+
+def joined_key(node: rel.Join, index: int) -> Key | None:
+    """Return the columns by which later rows of an input of a join replace earlier ones with the same join key.
+
+    Flink: `inputUniqueKeyContainsJoinKey`.
+    """
+    return _distributed(upsert_key(node.inputs[index]), (node.left_keys, node.right_keys)[index])
 
 
 class _UpsertKeys:

@@ -16,6 +16,7 @@ from firesteel.connectors.table_connector import Batches
 from firesteel.functions.operator_builder import transformation_of
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
+from firesteel.table.planner.traits.upsert_keys import joined_key
 from firesteel.table.planner.translate.plan_parts import ttl_ms, types_of
 from firesteel.table.planner.translate.window_plans import window_source
 
@@ -38,7 +39,7 @@ def union(translator: Translator, node: rel.Union) -> Batches:
 
 def join(translator: Translator, node: rel.Join) -> Batches:
     """Join by key, without bounds of time; the kernel chooses its algorithm by how the job runs."""
-    plan, inputs = _plan(translator, node), _inputs(translator, node)
+    plan, inputs = replace(_plan(translator, node), unique=_unique(translator, node)), _inputs(translator, node)
     factory = JoinFactory(plan)
     if plan.broadcast is not None:
         return translator.broadcast_join(node, factory, inputs, plan.broadcast)
@@ -108,6 +109,12 @@ def _plan(translator: Translator, node: rel.Join) -> JoinPlan:
         (ttl_ms(node.state_ttl[0]), ttl_ms(node.state_ttl[1])),
         _BROADCAST[node.broadcast],
     )
+
+
+def _unique(translator: Translator, node: rel.Join) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Return the columns of each input by which its rows replace others."""
+    left, right = (joined_key(node, i) if translator.retracts(child) else None for i, child in enumerate(node.inputs))
+    return (None, None) if node.null_aware else (left, right)
 
 
 def _inputs(translator: Translator, node: Rel) -> tuple[Batches, Batches]:
