@@ -41,10 +41,16 @@ def groups_of(hashes: Hashes, max_parallelism: int) -> np.ndarray[Any, Any]:
     return (hashes % np.uint64(max_parallelism)).astype(np.int32)
 
 
-def row_hashes(batch: ColumnBatch, columns: Sequence[int]) -> Hashes:
-    """Return a hash per row, derived from the values of some columns; 0 without columns."""
+def row_hashes(batch: ColumnBatch, columns: Sequence[int], before: Hashes | None = None) -> Hashes:
+    """Return a hash per row, derived from the values of some columns; 0 without columns.
+
+    Args:
+        batch: The rows.
+        columns: The columns.
+        before: The hashes of columns before these.
+    """
     with np.errstate(over="ignore"):
-        hashes = np.zeros(batch.length, np.uint64)
+        hashes = np.zeros(batch.length, np.uint64) if before is None else before
         for index in columns:
             # Multiplied, so that (1, 2) and (2, 1) differ.
             hashes = _mix(hashes * _PRIME + _hash(batch.columns[index]))
@@ -94,7 +100,7 @@ def _hash_bytes(array: pa.Array) -> Hashes:
     found: Hashes = lengths.astype(np.uint64)
     powers = _powers(_SHORT)
     is_short = lengths <= _SHORT
-    for length in np.unique(lengths[is_short & (lengths > 0)]).tolist():
+    for length in (1 + np.flatnonzero(np.bincount(lengths[is_short], minlength=1)[1:])).tolist():
         rows = np.flatnonzero(lengths == length)
         values = sliding_window_view(content, length)[starts[rows]].astype(np.uint64)
         # Plus 1, so that bytes of 0 count.

@@ -138,7 +138,7 @@ class VectorRanked(VectorCall):
         if not ranked.changes.is_effective.all():
             return None
         self._pending, found = ranked, _first_rows(ranked)
-        others = np.setdiff1d(np.arange(groups.count), groups.codes[there])
+        others = np.flatnonzero(np.bincount(groups.codes[there], minlength=groups.count) == 0)
         owners, known = self._rows.best(firsts.take(others)) if len(others) else (_NONE, _NONE)
         shown_rows = concat([found.rows, self._rows.take(known)]) if len(known) else found.rows
         codes, values = _numbered(shown_rows.columns[-1])
@@ -251,8 +251,8 @@ def _first_rows(ranked: Ranked) -> _FirstRows:
     after[has_rows] = events.rows[events.firsts[at[has_rows]] + first]
     known = ranked.by_rank[ranked.by_rank < len(ranked.known)]
     is_first = first_of_segments(ranked.of[known])
-    partitions, of = np.unique(ranked.partitions, return_index=True)
-    before = np.full(len(partitions), -1)
+    of = RowGroups.numbered(ranked.partitions, len(ranked.hashes)).first_rows()
+    before = np.full(len(of), -1)
     before[ranked.of[known[is_first]]] = known[is_first]
     rows, (before, after) = events.take(before, after)
     return _FirstRows(rows, of, before, changed, after)

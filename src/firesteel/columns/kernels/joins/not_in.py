@@ -77,7 +77,9 @@ class NotIn(UpdatingSemiJoin):
         """Yield the rows of the right side so that those that change what is known of it are by themselves."""
         is_null = self._matcher.has_null_key(1, batch)
         signs = signs_of(batch)
-        steps = np.ones(batch.length, np.int64) if signs is None else signs * self._sides[1].changes(batch).is_effective
+        steps = np.ones(batch.length, np.int64)
+        if signs is not None:
+            steps = signs * self._sides[1].changes(batch, self._matcher.hashes(1, batch)).is_effective
         nulls, rows = self._nulls + np.cumsum(steps * is_null), self._rows + np.cumsum(steps)
         known = 2 * (nulls > 0) + (rows > 0)
         changing = np.flatnonzero(np.diff(known, prepend=2 * self._right.has_null + self._right.has_rows))

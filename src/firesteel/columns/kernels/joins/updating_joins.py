@@ -80,8 +80,8 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
             batch = batch.filter(~self._matcher.has_null_key(index, batch))
             if not batch.length:
                 return
-        changes = side.changes(batch)
         hashes, matches = self._matcher.hashes(index, batch), np.zeros(batch.length, np.int64)
+        changes = side.changes(batch, hashes)
         effective = np.flatnonzero(changes.is_effective)
         rows, found = batch.take(effective) if len(effective) < batch.length else batch, hashes[effective]
         steps = np.where(are_retractions(rows.kinds_or_inserts()), -1, 1)

@@ -69,12 +69,13 @@ class RankedRows(LiveRows):
 
     def rank(self, batch: ColumnBatch, end: int) -> Ranked:
         """Return the rows of a batch among those of their partitions that can be among the best; nothing is changed."""
-        partitions, changes, signs = groups_by(batch, self._keys), self.changes(batch), signs_of(batch)
+        partitions, signs = groups_by(batch, self._keys), signs_of(batch)
+        firsts = batch.take(partitions.first_rows())
+        hashes = row_hashes(firsts, self._keys)
+        changes = self.changes(batch, hashes[partitions.codes], partitions)
         come = np.flatnonzero(changes.is_effective if signs is None else changes.is_effective & (signs > 0))
         go = _NONE if signs is None else np.flatnonzero(changes.is_effective & (signs < 0))
         limits = end + np.bincount(partitions.codes[go], minlength=partitions.count)
-        firsts = batch.take(partitions.first_rows())
-        hashes = row_hashes(firsts, self._keys)
         owners, known = self._best(firsts, hashes, limits)
         of = np.concatenate([owners, partitions.codes[come]])
         by_rank = np.lexsort((*reversed(self._keys_of_sort(known, batch, come)), of))

@@ -100,8 +100,9 @@ class LiveRows:
     ) -> None:
         self._keys, self._width = keys, width
         self._replaces, self._identity = unique is not None, tuple(range(width)) if unique is None else unique
+        self._others = tuple(column for column in self._identity if column not in keys)
         # Rows of an outer join are not in the index by key if a part of it is NULL.
-        self._is_found_by_key = not counts and set(self._identity) == set(keys)
+        self._is_found_by_key = not (counts or self._others)
         self._log = SavedRows(context.table(name), keys, context.max_parallelism)
         self._max_parallelism = context.max_parallelism
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
@@ -146,8 +147,8 @@ class LiveRows:
         signs = rows.columns[-1].to_numpy()
         kinds = np.where(signs < 0, DELETE, 0).astype(np.int8)
         restored = ColumnBatch(rows.columns[:-1], rows.length, kinds if kinds.any() else None)
-        changes = self.changes(restored)
-        self.apply(restored, row_hashes(restored, self._keys), changes, np.zeros(rows.length, np.int64))
+        hashes = row_hashes(restored, self._keys)
+        self.apply(restored, hashes, self.changes(restored, hashes), np.zeros(rows.length, np.int64))
 
     def _load(self, rows: ColumnBatch) -> None:
         columns = rows.columns[self._width :]
@@ -244,16 +245,22 @@ class LiveRows:
 
     # --- changing ------------------------------------------------------------------------------------------------
 
-    def changes(self, batch: ColumnBatch) -> Changes:
-        """Return how the rows of a batch, applied one after the other, change the stored rows."""
+    def changes(self, batch: ColumnBatch, hashes: Hashes, by_key: RowGroups | None = None) -> Changes:
+        """Return how the rows of a batch, applied one after the other, change the stored rows.
+
+        Args:
+            batch: The rows.
+            hashes: The hashes of their keys.
+            by_key: The rows by key, if that is known.
+        """
         signs = signs_of(batch)
         if self._replaces:
-            return self._replacements(batch, signs)
+            return self._replacements(batch, hashes, signs)
         if signs is None:
             return Changes(np.ones(batch.length, bool), np.arange(batch.length), np.zeros(0, np.int64))
-        groups = groups_by(batch, range(len(batch.columns)))
-        retracted = np.unique(groups.codes[signs < 0])
-        owners, known = self.there(*self._same(batch.take(groups.first_rows()), retracted))
+        groups = self._equal_rows(batch, by_key)
+        retracted = np.flatnonzero(np.bincount(groups.codes[signs < 0], minlength=groups.count))
+        owners, known = self.there(*self._same(batch, hashes, groups.first_rows(), retracted))
         before = np.bincount(owners, minlength=groups.count)
         order = np.argsort(groups.codes, kind="stable")
         codes = groups.codes[order]
@@ -269,10 +276,18 @@ class LiveRows:
         added, removed = _last(order, codes, signs, ended - kept), _first(owners, known, before - kept)
         return Changes(is_effective, added, removed, EqualRows(groups, owners, known))
 
-    def _replacements(self, batch: ColumnBatch, signs: Array | None) -> Changes:
+    def _equal_rows(self, batch: ColumnBatch, by_key: RowGroups | None) -> RowGroups:
+        if by_key is None:
+            return groups_by(batch, range(len(batch.columns)))
+        # The number of the key is compared, and not the key itself.
+        rest = [column for place, column in enumerate(batch.columns) if place not in self._keys]
+        return groups_by(ColumnBatch((pa.array(by_key.codes), *rest), batch.length), range(1 + len(rest)))
+
+    def _replacements(self, batch: ColumnBatch, hashes: Hashes, signs: Array | None) -> Changes:
         """Return how rows change the stored ones if each takes the place of that with the same unique columns."""
         groups = groups_by(batch, self._identity)
-        owners, known = self._store.there(*self._same(batch.take(groups.first_rows()), np.arange(groups.count)))
+        same = self._same(batch, hashes, groups.first_rows(), np.arange(groups.count))
+        owners, known = self._store.there(*same)
         is_there = np.zeros(groups.count, bool)
         is_there[owners[self._are_live(known)] if self._ttl_ms else owners] = True
         order = np.argsort(groups.codes, kind="stable")
@@ -282,30 +297,32 @@ class LiveRows:
         last = order[np.append(is_first[1:], True)]
         return Changes(comes | is_after, np.sort(last[comes[last]]), known, None, comes & is_after)
 
-    def _same(self, firsts: ColumnBatch, sought: Array) -> tuple[Array, Array]:
-        """Return the stored rows that are the same as some rows of a batch, also those that are gone: place and number.
+    def _same(self, batch: ColumnBatch, hashes: Hashes, firsts: Array, sought: Array) -> tuple[Array, Array]:
+        """Return the stored rows that are the same as some rows of a batch, also those that are gone: group and number.
 
         Args:
-            firsts: The rows of the batch.
-            sought: The places of those that are sought.
+            batch: The rows.
+            hashes: The hashes of their keys.
+            firsts: The first row of each group of rows that are the same.
+            sought: The groups that are sought.
         """
-        rows = (firsts if len(sought) == firsts.length else firsts.take(sought)).select(self._identity)
-        if self._is_found_by_key:
-            index, hashes = self._by_key, row_hashes(firsts.take(sought), self._keys)
-        else:
-            index, hashes = self._row_index(), row_hashes(rows, range(len(rows.columns)))
-        places, numbers = index.find(hashes).all()
-        if len(places):
-            is_same = are_equal(rows.take(places), self._store.take(numbers, self._identity))
-            places, numbers = places[is_same], numbers[is_same]
-        return sought[places], numbers
+        places, index = firsts[sought], self._by_key
+        rows, found = batch.select(self._identity).take(places), hashes[places]
+        if not self._is_found_by_key:
+            others = batch.select(self._others).take(places)
+            found, index = row_hashes(others, range(len(self._others)), found), self._index_of_rows()
+        owners, numbers = index.find(found).all()
+        if len(owners):
+            is_same = are_equal(rows.take(owners), self._store.take(numbers, self._identity))
+            owners, numbers = owners[is_same], numbers[is_same]
+        return sought[owners], numbers
 
-    def _row_index(self) -> HashIndex:
+    def _index_of_rows(self) -> HashIndex:
         # Only when it is needed: a side without retractions has no need of it.
         if self._by_row is None:
             self._by_row = HashIndex(self.room)
             for stored, numbers in self.parts():
-                self._by_row.add(row_hashes(stored, self._identity), numbers)
+                self._by_row.add(row_hashes(stored, self._others, row_hashes(stored, self._keys)), numbers)
         return self._by_row
 
     def apply(self, batch: ColumnBatch, hashes: Hashes, changes: Changes, matches: Array) -> None:
@@ -332,7 +349,7 @@ class LiveRows:
     def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array, written: Array, ids: Array) -> None:
         numbers = self._store.append(rows, matches=matches, written=written, ids=ids)
         if self._by_row is not None:
-            self._by_row.add(row_hashes(rows, self._identity), numbers)
+            self._by_row.add(row_hashes(rows, self._others, hashes), numbers)
         self._index(rows, hashes, numbers)
         self._unsaved.append(self._signed(numbers, 1, rows))
 
