@@ -15,6 +15,7 @@ from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateR
 from firesteel.columns.kernels.match.match_expressions import Matched, MatchExpression, groups_of, is_about_row
 from firesteel.columns.kernels.match.match_pattern import Pattern, steps_of
 from firesteel.columns.kernels.match.match_search import DeadEnds, Search
+from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_order import Order, sorted_places
 from firesteel.columns.kernels.times.due_keys import DueKeys
 from firesteel.columns.kernels.times.time_windows import millis_of
@@ -142,13 +143,16 @@ class Match(TimedKernel):
 
     def _take_due(self, until: int) -> dict[Row, list[Cell]]:
         """Remove the rows up to a time, and return them by key, each with its time, in their order."""
-        found: dict[Row, list[Cell]] = {}
-        if due := self._waiting.take(until):
-            due = due.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals))
-            entries = zip(due.times.tolist(), rows_of(due.rows), strict=True)
-            for key, entry in zip(self._keys(due.rows), entries, strict=True):
-                found.setdefault(key, []).append(entry)
-        return found
+        due = self._waiting.take(until)
+        if not due:
+            return {}
+        due = due.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals))
+        groups = groups_by(due.rows, self._plan.partition)
+        keys = self._keys(due.rows.take(groups.first_rows()))
+        due = due.take(np.argsort(groups.codes, kind="stable"))
+        entries = list(zip(due.times.tolist(), rows_of(due.rows), strict=True))
+        ends = np.cumsum(groups.sizes).tolist()
+        return {key: entries[start:end] for key, start, end in zip(keys, [0, *ends], ends, strict=False)}
 
     def flush(self) -> None:
         """Write the rows after the watermark to the state."""

@@ -40,7 +40,7 @@ class Matched:
         self.start = start
         self.labels: list[str] = []
         self._groups = groups
-        self._places: dict[str, list[int]] = {}
+        self._places: dict[str, list[int]] = {group: [] for name in groups for group in groups[name]}
         self._running: dict[Aggregate, Running] = {}
 
     def take(self, name: str) -> None:
@@ -48,18 +48,14 @@ class Matched:
         place = len(self.labels)
         self.labels.append(name)
         for group in self._groups[name]:
-            places = self._places.get(group)
-            if places is None:
-                self._places[group] = [place]
-            else:
-                places.append(place)
+            self._places[group].append(place)
 
     def back_to(self, length: int) -> None:
         """Leave out the rows after the first ones."""
         while len(self.labels) > length:
             for group in self._groups[self.labels.pop()]:
                 self._places[group].pop()
-        for running in self._running.values():
+        for running in self._running.values() if self._running else ():
             if running.count > len(self.places(running.name)):
                 running.clear()
 
@@ -108,13 +104,11 @@ class MatchExpression:
         self._parts = [self._part(part) for part in parts]
         self._types = [arrow_type(part.type) for part in parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
-        self._of_row = row_function(rest)
+        self.value: Callable[[Matched], Cell] = row_function(rest, self._parts) or self._of_batch
+        """Returns the value; a condition is about the last row of the match so far."""
 
-    def value(self, matched: Matched) -> Cell:
-        """Return the value; a condition is about the last row of the match so far."""
+    def _of_batch(self, matched: Matched) -> Cell:
         row = tuple([part(matched) for part in self._parts])
-        if self._of_row is not None:
-            return self._of_row(row)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
     def _part(self, part: Call) -> Callable[[Matched], Cell]:
@@ -147,12 +141,16 @@ def _reference(part: Call, offset: int, is_last: bool) -> Callable[[Matched], Ce
     """Return the column of a row of a variable, so many rows after its first one or before its last one."""
     name, column = str(constant(part.operands[0])), _column(part)
 
+    def last(matched: Matched) -> Cell:
+        places = matched.places(name)
+        return matched.rows[matched.start + places[-1]][1][column] if places else None
+
     def value(matched: Matched) -> Cell:
         places = matched.places(name)
         number = len(places) - 1 - offset if is_last else offset
         return matched.rows[matched.start + places[number]][1][column] if 0 <= number < len(places) else None
 
-    return value
+    return last if is_last and not offset else value
 
 
 _OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernels.match.match_expressions import Matched
@@ -40,20 +39,9 @@ class DeadEnds:
         self._ends.add((step, taken, place + self._removed))
 
 
-class _Point(NamedTuple):
-    """A place of the search to go on from: a step of the pattern after some rows of it, and all rows before.
-
-    Attributes:
-        step: The step.
-        taken: The number of rows of this step.
-        length: The number of rows of the match.
-        takes: Whether the next row is to be tried; otherwise all ways from here are.
-    """
-
-    step: int
-    taken: int
-    length: int
-    takes: bool = False
+_Point = tuple[int, int, int, bool]
+"""A place of the search to go on from: a step of the pattern, the number of rows of it and of the whole match so far,
+and whether only the next row is to be tried, and not all ways from here."""
 
 
 class Search:
@@ -84,7 +72,7 @@ class Search:
     ) -> None:
         self._steps, self._take, self._within = steps, take, within
         self._matched = Matched(start, groups)
-        self._points = [_Point(0, 0, 0)]
+        self._points: list[_Point] = [(0, 0, 0, False)]
         self._is_over = False
         self.dead_ends = dead_ends
         self.waits = False
@@ -110,54 +98,41 @@ class Search:
         points, matched, last = self._points, self._matched, len(self._steps)
         while points:
             point = points.pop()
-            if len(matched.labels) > point.length:
-                matched.back_to(point.length)
-            if point.step == last:
-                if point.length:
+            step, taken, length, takes = point
+            if len(matched.labels) > length:
+                matched.back_to(length)
+            if step == last:
+                if length:
                     return matched
                 continue
-            ends = None if point.takes else self.dead_ends
-            if ends is not None and ends.has(*self._end(point)):
+            current, ends = self._steps[step], None if takes else self.dead_ends
+            # Without an upper bound it does not matter how many rows there are beyond the least number.
+            least = min(taken, current.low) if current.high is None else taken
+            if ends is not None and ends.has(step, least, matched.start + length):
                 continue
-            following = self._taken(point) if point.takes else self._ways(point)
+            must_take = takes or taken < current.low
+            is_taken = (must_take or current.is_greedy_loop) and self._takes(current, taken, length)
             if self.waits:  # as in Flink, for rows that may make a match that begins here, whatever else there is
                 points.append(point)
                 return None
             if ends is not None:
-                ends.add(*self._end(point))
-            points += following
+                ends.add(step, least, matched.start + length)
+            if is_taken:
+                points.append((step, taken + 1, length + 1, False))
+            elif not must_take:
+                if not (current.is_greedy_loop or taken == current.high):
+                    points.append((step, taken, length, True))  # later: leaving the step comes first
+                points.append((step + 1, 0, length, False))
         return None
 
-    def _end(self, point: _Point) -> tuple[int, int, int]:
-        step = self._steps[point.step]
-        # Without an upper bound it does not matter how many rows there are beyond the least number.
-        taken = min(point.taken, step.low) if step.high is None else point.taken
-        return point.step, taken, self._matched.start + point.length
-
-    def _ways(self, point: _Point) -> list[_Point]:
-        """Return the points after one, the one to be tried first last."""
-        current = self._steps[point.step]
-        if point.taken < current.low:
-            return self._taken(point)
-        if current.is_greedy_loop and (taken := self._taken(point)):
-            return taken
-        leaving = _Point(point.step + 1, 0, point.length)
-        if current.is_greedy_loop or point.taken == current.high:
-            return [leaving]
-        return [_Point(point.step, point.taken, point.length, True), leaving]
-
-    def _taken(self, point: _Point) -> list[_Point]:
-        """Take the next row if it satisfies the condition of the step's variable, and return the point after it."""
-        current, rows = self._steps[point.step], self._matched.rows
-        place = self._matched.start + point.length
-        if current.high is not None and point.taken >= current.high:
-            return []
-        if place >= len(rows):
+    def _takes(self, current: Step, taken: int, length: int) -> bool:
+        """Take the next row if it satisfies the condition of the step's variable, and return whether it does."""
+        rows, start = self._matched.rows, self._matched.start
+        if current.high is not None and taken >= current.high:
+            return False
+        if start + length >= len(rows):
             self.waits = not self._is_over
-            return []
-        within = self._within
-        if within is not None and rows[place][0] - rows[self._matched.start][0] >= within:
-            return []
-        if not self._take(current.name, self._matched):
-            return []
-        return [_Point(point.step, point.taken + 1, point.length + 1)]
+            return False
+        if self._within is not None and rows[start + length][0] - rows[start][0] >= self._within:
+            return False
+        return self._take(current.name, self._matched)
