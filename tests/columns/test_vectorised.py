@@ -71,7 +71,8 @@ CALLS = [
 COLLECTING = [
     call("LISTAGG", TEXT),
     call("LISTAGG", TEXT, condition=FLAG),
-    *(call("COLLECT", column) for column in (BIG, WIDE, TIME)),
+    *(call("COLLECT", column) for column in (TEXT, BIG, DOUBLE, WIDE, TIME)),
+    call("COLLECT", TEXT, condition=FLAG),
     *(call("ARRAY_AGG", column) for column in (TEXT, TINY, BIG, DOUBLE, FLAG, TIME, WIDE)),
     *(call("ARRAY_AGG_IGNORE_NULLS", column) for column in (TEXT, FLAG)),
     call("ARRAY_AGG", TEXT, condition=FLAG),

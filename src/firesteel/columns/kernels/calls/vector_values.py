@@ -69,11 +69,11 @@ class VectorValue(VectorCall):
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether values are alike if they are equal: -0.0 equals 0.0, and NaN differs from itself."""
-        return _are_plain(batch.columns[self.plan.arguments[0]]) and not pa.types.is_nested(self.type)
+        return are_plain(batch.columns[self.plan.arguments[0]]) and not pa.types.is_nested(self.type)
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether states are, too."""
-        return not pa.types.is_floating(self.type) or _are_plain(pa.array(fields[0].tolist(), self.type))
+        return not pa.types.is_floating(self.type) or are_plain(pa.array(fields[0].tolist(), self.type))
 
     def steps(
         self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
@@ -128,7 +128,8 @@ class VectorValue(VectorCall):
         return fields[0], np.array([value is None for value in fields[0].tolist()], bool)
 
 
-def _are_plain(column: pa.Array) -> bool:
+def are_plain(column: pa.Array) -> bool:
+    """Return whether a column has no NaN, which differs from itself, and no -0.0, which equals 0.0."""
     return is_finite(column) and not has_negative_zero(column)
 
 

@@ -12,6 +12,7 @@ from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_arrays import VectorArrayAgg
 from firesteel.columns.kernels.calls.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
+from firesteel.columns.kernels.calls.vector_collect import VectorCollect
 from firesteel.columns.kernels.calls.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
 from firesteel.columns.kernels.calls.vector_lists import VectorListAgg
 from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
@@ -73,13 +74,13 @@ def window_calls(
     """Return the calls of built-in functions; None if there are others.
 
     The state of a call is an object that changes in place: windows have no tables for values of ranked calls, and add
-    to those of ARRAY_AGG without a look at them.
+    to those of collections without a look at them.
     """
     found = []
     for plan in plans:
         arguments = [input_types[i] for i in plan.arguments]
         call = _of_groups(plan, arguments, retracts)
-        is_of_groups = isinstance(call, VectorRanked | VectorArrayAgg)
+        is_of_groups = isinstance(call, VectorRanked | VectorArrayAgg | VectorCollect)
         found.append(_states(plan, arguments, retracts) if is_of_groups else call)
     return _all(found, retracts)
 
@@ -144,6 +145,8 @@ def _list(plan: CallPlan) -> VectorCall | None:
     name = _name(plan)
     if name == "LISTAGG":
         return VectorListAgg(plan)
+    if name == "COLLECT" and not _has_parts(arrow_type(plan.type).key_type):
+        return VectorCollect(plan)
     is_array = name in _ARRAYS and not _has_parts(arrow_type(plan.type).value_type)
     return VectorArrayAgg(plan, name != "ARRAY_AGG") if is_array else None
 
