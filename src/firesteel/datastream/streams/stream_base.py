@@ -13,6 +13,7 @@ from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInf
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.added_functions import as_added
 from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
@@ -227,7 +228,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             parallelism=self._environment.get_parallelism(),
             output_type=type_or_pickled(output_type),
             user_location=user_location(),
-            operator=operator,
+            operator=as_added(operator),
             python_kind=kind,
             keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
             **settings,
