@@ -16,7 +16,7 @@ from firesteel.operators.chain.operator_errors import UserFunctionError
 from firesteel.testing import run_local
 
 
-class Numbered(api.MapFunction[int, Any], api.CoMapFunction[int, int, Any]):
+class Numbered(api.MapFunction[Any, Any], api.CoMapFunction[Any, Any, Any]):
     """Numbers its calls."""
 
     def __init__(self, first: int = 1) -> None:
@@ -36,7 +36,7 @@ def env() -> StreamExecutionEnvironment:
     return env
 
 
-class _Adds(api.ProcessFunction):
+class _Adds(api.ProcessFunction[int, int]):
     def __init__(self, added: Callable[[], int]) -> None:
         self._added = added
 
@@ -49,7 +49,7 @@ def _by_filter(numbers: DataStream[int], chosen: Callable[[], int]) -> DataStrea
 
 
 def _by_key(numbers: DataStream[int], chosen: Callable[[], int]) -> DataStream[Any]:
-    class Key(api.KeyedProcessFunction):
+    class Key(api.KeyedProcessFunction[int, int, int]):
         def process_element(self, value: int, ctx: Any) -> Iterator[int]:
             yield ctx.get_current_key()
 
@@ -80,7 +80,7 @@ def test_a_function_keeps_the_variables_that_it_was_added_with(place: str, env: 
 
 
 def test_an_assigner_keeps_the_variables_that_it_was_added_with(env: StreamExecutionEnvironment) -> None:
-    class Timed(api.ProcessFunction):
+    class Timed(api.ProcessFunction[int, int]):
         def process_element(self, value: int, ctx: Any) -> Iterator[int]:
             yield ctx.timestamp()
 

@@ -25,8 +25,8 @@ class _Dispatcher:
     async def status(self) -> str:
         return "RUNNING"
 
-    async def result(self) -> str:
-        return await asyncio.get_running_loop().create_future()
+    async def result(self) -> None:
+        await asyncio.get_running_loop().create_future()
 
 
 class _Leader:
