@@ -369,8 +369,8 @@ def test_files_stay_if_an_insert_is_refused(t_env, rows, runs_locally, tmp_path)
     t_env.register_table_sink("sink", sink)
     rows.select("id").insert_into("sink")
     t_env.execute_sql("CREATE TABLE refused (id BIGINT) WITH ('connector' = 'filesystem', 'format' = 'csv')")
+    rows.select("id").insert_into("refused")
     with pytest.raises(TableException):
-        rows.select("id").insert_into("refused")
         t_env.execute("copy")
     assert (tmp_path / "out").read_text() == "old"
 

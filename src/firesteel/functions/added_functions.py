@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 from typing import TypeVar
 
-from firesteel.common.trust import pickling
-
 __all__ = ["as_added"]
 
 T = TypeVar("T")
@@ -25,6 +23,9 @@ def as_added(value: T) -> T:
         >>> [function(10) for function in functions]
         [10, 20]
     """
+    # Here, as cloudpickle takes time to import, which programs without functions save.
+    from firesteel.common.trust import pickling
+
     try:
         copy: T = pickle.loads(pickling.dumps(value))
     except Exception:  # objects may raise anything; the submission, which pickles them again, says what is wrong

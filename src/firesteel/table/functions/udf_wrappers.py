@@ -140,6 +140,7 @@ class UserDefinedFunctionWrapper:
         """
         result = copy.copy(self)
         result.func = RowInput(self.func, tuple(names), self.func_type == "pandas")
+        result.input_types = None  # of the row, whose fields are the arguments
         return result
 
     def __repr__(self) -> str:
