@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
@@ -52,6 +53,8 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
+        self._ends: Future[dict[str, Any]] | None = None
+        self._lock = threading.Lock()
         self._restarts, self._repetitions = 0, 0
         self._cause: TaskFailure | None = None
         self._prints, self._printed = _has_print_sink(job_graph), 0
@@ -102,13 +105,28 @@ class RemoteJobClient(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         """Return a future of the `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
-        return self._ask(self._result)
+        with self._lock:
+            if self._ends is None or (self._ends.done() and self._ends.exception() is not None):
+                self._ends = Future()
+                # One for all futures, as each would keep a thread from other questions until the job ends; and a
+                # daemon, as a program that waits no longer may end before its job.
+                threading.Thread(target=self._await_end, args=(self._ends,), name="job-result", daemon=True).start()
+            return CompletableFuture(self._ends, _execution_result)
 
-    def _result(self) -> JobExecutionResult:
+    def _await_end(self, ends: Future[dict[str, Any]]) -> None:
+        try:
+            ends.set_result(self._final_result())
+        except BaseException as error:
+            ends.set_exception(error)
+
+    def _final_result(self) -> dict[str, Any]:
         while (result := self._cluster.execution_result(self._job_id)) is None:
             time.sleep(_POLL_S)
         self._remove_staged()
-        return _execution_result(result)
+        return result
+
+    def _result(self) -> JobExecutionResult:
+        return _execution_result(self._final_result())
 
     def _remove_staged(self) -> None:
         if self._staged is not None:
