@@ -29,6 +29,7 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, collect_ids_of
 
+_Result = dict[str, Any]
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
 
@@ -53,7 +54,7 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
-        self._ends: Future[dict[str, Any]] | None = None
+        self._ends: Future[_Result] | None = None
         self._lock = threading.Lock()
         self._restarts, self._repetitions = 0, 0
         self._cause: TaskFailure | None = None
@@ -113,13 +114,13 @@ class RemoteJobClient(JobClient):
                 threading.Thread(target=self._await_end, args=(self._ends,), name="job-result", daemon=True).start()
             return CompletableFuture(self._ends, _execution_result)
 
-    def _await_end(self, ends: Future[dict[str, Any]]) -> None:
+    def _await_end(self, ends: Future[_Result]) -> None:
         try:
             ends.set_result(self._final_result())
         except BaseException as error:
             ends.set_exception(error)
 
-    def _final_result(self) -> dict[str, Any]:
+    def _final_result(self) -> _Result:
         while (result := self._cluster.execution_result(self._job_id)) is None:
             time.sleep(_POLL_S)
         self._remove_staged()
@@ -234,7 +235,7 @@ def _has_print_sink(job_graph: JobGraph) -> bool:
     )
 
 
-def _execution_result(result: dict[str, Any]) -> JobExecutionResult:
+def _execution_result(result: _Result) -> JobExecutionResult:
     outcome, job_id = result["application-status"], result["id"]
     if outcome == "SUCCEEDED":
         return JobExecutionResult(JobID(job_id), result["net-runtime"], {})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 __all__ = ["CompletableFuture"]
+
+T = TypeVar("T")
 
 
 class CompletableFuture:
@@ -72,13 +74,13 @@ class CompletableFuture:
         return str(self._future)
 
 
-def _following(future: Future[Any]) -> Future[Any]:
+def _following(future: Future[T]) -> Future[T]:
     """Return a future that ends as another one does, and can be cancelled without it: others may wait for that one."""
     from concurrent.futures import Future
 
-    follower: Future[Any] = Future()
+    follower: Future[T] = Future()
 
-    def end(done: Future[Any]) -> None:
+    def end(done: Future[T]) -> None:
         if done.cancelled():
             follower.cancel()
         if not follower.set_running_or_notify_cancel():

@@ -291,7 +291,7 @@ class ElementOperators(StreamBase[T]):
         operator = op.MapOperator(unchanged)  # as in PyFlink: gives the side output an operator with settings
         return self._new_stream(add_operator(self._new_stream(side), "Map", operator, output_tag.type_info))
 
-    def _check_side(self, tag: OutputTag[Any]) -> None:
+    def _check_side(self, tag: OutputTag[S]) -> None:
         if isinstance(self._transformation, UnionTransformation):
             raise InvalidProgramError("get_side_output() reads an operator, and a union is none: call it on its inputs")
         readers = [reader for each in transformations_of(self._environment) for reader in each.inputs]
