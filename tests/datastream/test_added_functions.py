@@ -124,3 +124,14 @@ def test_exit_fails_the_operator_and_not_its_process(env: StreamExecutionEnviron
     env.from_collection([1, 2]).map(lambda n: exit("over")).collect_async()
     with pytest.raises(UserFunctionError, match="operator 'Map': SystemExit: over; on record 1"):
         run_local(env)
+
+
+class _Leaves(Numbered):
+    def __setstate__(self, state: object) -> None:
+        raise SystemExit("not here")
+
+
+def test_a_function_that_cannot_be_copied_fails_the_job_and_not_the_program(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1]).map(_Leaves()).collect_async()
+    with pytest.raises((Exception, SystemExit), match="not here"):
+        run_local(env)

@@ -28,6 +28,6 @@ def as_added(value: T) -> T:
 
     try:
         copy: T = pickle.loads(pickling.dumps(value))
-    except Exception:  # objects may raise anything; the submission, which pickles them again, says what is wrong
+    except (Exception, SystemExit):  # objects may raise anything; the submission pickles them again, and tells it
         return value
     return copy
