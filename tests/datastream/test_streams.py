@@ -147,7 +147,10 @@ def test_timestamps_are_extracted_assigned_and_removed(env, pairs):
     assigned = pairs.assign_timestamps_and_watermarks(strategy)
     assigned.print()
     assert assigned.get_type() == PAIR
-    assert operators(env)["Timestamps/Watermarks"] == op.TimestampsAndWatermarksOperator(strategy, extracted=True)
+    found = operators(env)["Timestamps/Watermarks"]
+    assert isinstance(found, op.TimestampsAndWatermarksOperator)
+    assert found.extracted
+    assert isinstance(found.strategy.timestamp_assigner, Assigner)
 
 
 def test_an_assigner_that_cannot_be_called_is_left_alone_in_a_source(env, caplog):

@@ -19,6 +19,7 @@ from firesteel.table import DataTypes, EnvironmentSettings, StreamTableEnvironme
 from firesteel.table.descriptors import Rowtime, Schema
 from firesteel.testing import run_local
 
+TIMED = Rowtime().timestamps_from_field("a").watermarks_periodic_ascending()
 SERVERS = {"connector.properties.bootstrap.servers": "host:9092"}
 KAFKA = {"connector.type": "kafka", "connector.version": "universal", "connector.topic": "t", **SERVERS}
 TODAY = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "host:9092"}
@@ -355,6 +356,40 @@ def test_a_field_is_read_from_another_one(env, t_env, tmp_path):
     assert result(env, t_env, t_env.from_path("t")) == [(1, 2)]
 
 
+def test_numbers_of_a_json_schema_keep_their_fractions(env, t_env, tmp_path):
+    (tmp_path / "in.json").write_text('{"x": 1.5, "ms": 1577836801000}\n')
+    format = Json("{properties: {x: {type: 'number'}, ms: {type: 'number'}}}")
+    rowtime = Rowtime().timestamps_from_field("ms").watermarks_periodic_bounded(1000)
+    schema = Schema().field("y", DataTypes.DOUBLE()).from_origin_field("x")
+    schema.field("rt", DataTypes.TIMESTAMP()).rowtime(rowtime)
+    t_env.connect(FileSystem().path(str(tmp_path))).with_format(format).with_schema(schema).create_temporary_table("t")
+    assert result(env, t_env, t_env.from_path("t")) == [(1.5, datetime.datetime(2020, 1, 1, 0, 0, 1))]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda schema: schema.from_origin_field("a"), Schema.proctime, lambda schema: schema.rowtime(TIMED)]
+)
+def test_a_setting_of_a_field_needs_one(call):
+    with pytest.raises(ValidationException, match="No field previously defined"):
+        call(Schema())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t_env: t_env.connect(None),
+        lambda t_env: t_env.connect(FileSystem()).with_format(None),
+        lambda t_env: t_env.connect(FileSystem()).with_schema(["a"]),
+        lambda t_env: t_env.register_table_sink("sink", ["a"]),
+        lambda t_env: t_env.register_table_source("source", ["a"]),
+        lambda t_env: t_env.from_table_source("source"),
+    ],
+)
+def test_objects_of_other_classes_are_refused(t_env, call):
+    with pytest.raises(TypeError, match=r"\w+\(\) takes an? \w+; found "):
+        call(t_env)
+
+
 def test_a_rowtime_attribute_keeps_its_name_and_has_milliseconds(t_env):
     rowtime = Rowtime().timestamps_from_field("ts").watermarks_periodic_ascending()
     schema = Schema().field("ts", DataTypes.TIMESTAMP()).rowtime(rowtime)
@@ -457,6 +492,8 @@ def test_each_argument_of_a_constructor_is_a_call(old_names, cls):
 def test_hosts_and_starts_of_constructors_are_those_of_pyflink(old_names):
     found = Elasticsearch(hostname="h", port=9200, protocol="http").to_properties()
     assert found["connector.hosts"] == "http://h:9200"
+    with pytest.raises(ValueError, match="needs a port and a protocol"):
+        Elasticsearch(hostname="h")
     assert Kafka(start_from_earliest=True).to_properties()["connector.startup-mode"] == "group-offsets"
     earliest = Kafka(start_from_earliest=True, start_from_group_offsets=False).to_properties()
     assert earliest["connector.startup-mode"] == "earliest-offset"

@@ -83,6 +83,20 @@ def test_the_time_characteristic_is_the_interval_of_watermarks(env, characterist
     assert time_characteristic.get_stream_time_characteristic(env) is characteristic
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda env: time_characteristic.set_stream_time_characteristic(env, "EventTime"),
+        lambda env: state_backends.set_state_backend(env, None),
+        lambda env: restart_strategies.set_restart_strategy(env, None),
+        lambda env: checkpoint_settings.set_checkpoint_storage(env.get_checkpoint_config(), "file:///c"),
+    ],
+)
+def test_values_of_other_classes_are_refused(env, call):
+    with pytest.raises(TypeError, match=r"set_\w+\(\) takes an? \w+; found "):
+        call(env)
+
+
 def test_ingestion_time_is_refused(env):
     with pytest.raises(NotImplementedError, match=r"use WatermarkStrategy\.for_monotonous_timestamps"):
         time_characteristic.set_stream_time_characteristic(env, TimeCharacteristic.IngestionTime)

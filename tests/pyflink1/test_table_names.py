@@ -345,6 +345,36 @@ def test_existing_files_are_kept_or_overwritten(t_env, rows, runs_locally, tmp_p
     assert lines(tmp_path / "out") == ["1", "2", "3"]
 
 
+def test_tables_of_one_name_have_files_of_their_own(t_env, rows, runs_locally, tmp_path):
+    def described(name):
+        return f"('connector.type' = 'filesystem', 'connector.path' = '{tmp_path / name}', 'format.type' = 'csv')"
+
+    t_env.execute_sql("CREATE DATABASE other")
+    t_env.execute_sql(f"CREATE TABLE sink (id BIGINT) WITH {described('here')}")
+    t_env.execute_sql(f"CREATE TABLE other.sink (id BIGINT) WITH {described('there')}")
+    (tmp_path / "there").write_text("old")
+    rows.select("id").insert_into("sink")
+    with pytest.raises(TableException, match="there' exists already"):
+        rows.select("id").insert_into("other.sink")
+    t_env.execute("copy")
+    assert lines(tmp_path / "here") == ["1", "2", "3"]
+    t_env.execute_sql("DROP TABLE sink")
+    t_env.execute_sql("CREATE TABLE sink (id BIGINT) WITH ('connector' = 'blackhole')")
+    rows.select("id").insert_into("sink")
+
+
+def test_files_stay_if_an_insert_is_refused(t_env, rows, runs_locally, tmp_path):
+    (tmp_path / "out").write_text("old")
+    sink = CsvTableSink(["id"], [DataTypes.BIGINT()], str(tmp_path / "out"), write_mode=WriteMode.OVERWRITE)
+    t_env.register_table_sink("sink", sink)
+    rows.select("id").insert_into("sink")
+    t_env.execute_sql("CREATE TABLE refused (id BIGINT) WITH ('connector' = 'filesystem', 'format' = 'csv')")
+    rows.select("id").insert_into("refused")
+    with pytest.raises(TableException):
+        t_env.execute("copy")
+    assert (tmp_path / "out").read_text() == "old"
+
+
 @pytest.mark.parametrize(("parallelism", "num_files", "is_file"), [(1, -1, True), (2, -1, False), (2, 1, True)])
 def test_one_subtask_writes_one_file(env, t_env, rows, runs_locally, tmp_path, parallelism, num_files, is_file):
     env.set_parallelism(parallelism)

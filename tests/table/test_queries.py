@@ -349,6 +349,7 @@ def test_navigation_reaches_the_columns_of_an_expression(orders, measure, condit
         ("FIRST(SUM(A.qty))", "Cannot use aggregation in navigation"),
         ("LAST(A.qty + B.qty)", "Multiple pattern variables in LAST"),
         ("FIRST(A.qty + qty)", "Multiple pattern variables in FIRST"),
+        ("SUM(A.qty + B.qty)", "Multiple pattern variables in SUM"),
         ("FIRST(RAND() > 2)", "Null parameters in FIRST"),
         ("FIRST(MATCH_ROWTIME())", "Null parameters in FIRST"),
         ("SUM(FIRST(A.qty))", "does not support FIRST and LAST in an aggregate, as in SUM"),
@@ -368,6 +369,8 @@ def test_navigation_that_is_about_no_single_row_is_refused(orders, measure, mess
         ("A B?? C", "Reluctant optional variables are not supported yet"),
         ("A*? B?", "Patterns that can produce empty matches are not supported"),
         ("(A B)+ C", "Groups of pattern variables with a quantifier are not supported"),
+        ("A B{3,2} C", "The to should be a number greater than or equal to from: 3, found 2"),
+        ("A B{0} C", "The to should be a number greater than or equal to from: 1, found 0"),
     ],
 )
 def test_patterns_that_flink_refuses(orders, pattern, message):
@@ -375,6 +378,34 @@ def test_patterns_that_flink_refuses(orders, pattern, message):
               PATTERN ({pattern}) DEFINE A AS A.price > 0) AS m"""
     with pytest.raises(TableException, match=message):
         environment_with(orders, "streaming").sql_query(sql)
+
+
+@pytest.mark.parametrize(
+    ("measures", "within", "message"),
+    [
+        ("A.id AS i, B.id AS i", "", "Columns ambiguously defined: {i}"),
+        ("A.id AS customer", "", "Columns ambiguously defined: {customer}"),
+        ("A.id AS i", "WITHIN INTERVAL -'1' SECOND", "Interval must be non-negative"),
+    ],
+)
+def test_columns_and_times_of_matches_that_flink_refuses(orders, measures, within, message):
+    sql = f"""SELECT * FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY ts MEASURES {measures}
+              PATTERN (A B) {within} DEFINE A AS A.price > 0) AS m"""
+    with pytest.raises(ValidationException, match=message):
+        environment_with(orders, "streaming").sql_query(sql)
+
+
+def test_a_time_of_zero_does_not_limit_matches_as_in_flink(orders):
+    t_env = environment_with(orders, "streaming")
+    found = [
+        changes(
+            t_env,
+            f"""SELECT i, j FROM orders MATCH_RECOGNIZE (ORDER BY ts MEASURES A.id AS i, B.id AS j
+                AFTER MATCH SKIP PAST LAST ROW PATTERN (A B) {within} DEFINE A AS A.price > 0) AS m""",
+        )
+        for within in ("", "WITHIN INTERVAL '0' SECOND")
+    ]
+    assert found[0] == found[1] != []
 
 
 @pytest.mark.parametrize(("measure", "condition"), [("doubled(A.qty)", "A.qty"), ("A.qty", "FIRST(doubled(A.qty))")])

@@ -1,4 +1,6 @@
 import datetime
+import functools
+import operator
 
 import cloudpickle
 import pytest
@@ -286,3 +288,10 @@ def test_distinct_of_other_functions_in_sql(t_env):
     t_env.create_temporary_view("numbers", t_env.from_elements([(1,)], ["a"]))
     with pytest.raises(ValidationException, match="DISTINCT/ALL not allowed with ABS function"):
         t_env.sql_query("SELECT ABS(DISTINCT a) FROM numbers")
+
+
+@pytest.mark.parametrize("call", ["select", "add_columns", "filter", "order_by"])
+def test_expressions_that_are_nested_too_deeply_are_refused(t_env, call):
+    numbers, deep = t_env.from_elements([(1,)], ["a"]), functools.reduce(operator.add, [A] * 3000)
+    with pytest.raises(ValidationException, match="nested too deeply"):
+        getattr(numbers, call)(deep == 1)

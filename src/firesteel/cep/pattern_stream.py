@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
-from firesteel.common.checks import require, require_function
+from firesteel.common.checks import require, require_function, require_one_result
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.data_stream import DataStream
 from firesteel.functions.cep.pattern import Pattern
@@ -129,12 +129,14 @@ class PatternStream(Generic[T]):
         select, timeout = pattern_select_function, pattern_timeout_function
         require_function(select, PatternSelectFunction, "select()")
         select_one = select.select if isinstance(select, PatternSelectFunction) else select
+        require_one_result(select_one, "select()", "flat_select()")
         tag = timed_out_partial_matches_tag
         if timeout is None or tag is None:
             _check_both(timeout, tag)
             return self._with(Selecting((select,), lambda match: (select_one(match),)), output_type)
         require_function(timeout, PatternTimeoutFunction, "select()")
         time_out = timeout.timeout if isinstance(timeout, PatternTimeoutFunction) else timeout
+        require_one_result(time_out, "select()", "flat_select()")
         function: SelectingWithTimeouts[T, R, L] = SelectingWithTimeouts(
             (select, timeout), lambda match: (select_one(match),), tag, lambda match, time: (time_out(match, time),)
         )

@@ -134,13 +134,13 @@ class EmbeddedJobClient(JobClient):
                     result = self._result.result(_POLL_S)
                     break
                 except FutureTimeoutError:
-                    reporter.progressed(self._details())
-            reporter.ended(self._details())
+                    self._show(reporter.progressed)
+            self._show(reporter.ended)
             return _execution_result(result)
         except KeyboardInterrupt:
             try:
                 until_done(lambda: self._cancel(reporter.progressed))
-                reporter.ended(self._details())
+                self._show(reporter.ended)
             except KeyboardInterrupt:
                 self._leave(reporter)
                 raise interrupted_again() from None
@@ -148,8 +148,10 @@ class EmbeddedJobClient(JobClient):
         finally:
             until_done(self.close)
 
-    def _details(self) -> JobDetails:
-        return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
+    def _show(self, show: Callable[[JobDetails], None]) -> None:
+        # Another thread may have closed the cluster, whose job has ended then.
+        with contextlib.suppress(JobNotFoundError):
+            show(self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result())
 
     def collected(self, collect_id: str) -> Iterator[Any]:
         """Yield the elements of a collecting sink as they arrive.
@@ -183,14 +185,14 @@ class EmbeddedJobClient(JobClient):
         while not self._result.done():
             with contextlib.suppress(FutureTimeoutError):
                 self._result.result(_POLL_S)
-            show(self._details())
+            self._show(show)
             if not self._result.done() and begun_s and time.monotonic() - begun_s > _PATIENCE_S:
                 begun_s = 0.0
                 print(_WAITS, file=sys.stderr)
 
     def _leave(self, reporter: ProgressReporter) -> None:
         """Leave a job that takes long to end, as its user has interrupted again: it ends with the process."""
-        reporter.ended(self._details())
+        self._show(reporter.ended)
         self._is_closed = True
         self._cluster.leave()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.client.client_errors import JobCanceledError, JobFailedError
@@ -28,6 +29,7 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.failure import TaskFailure
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, collect_ids_of
 
+_Result = dict[str, Any]
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
 
@@ -52,6 +54,8 @@ class RemoteJobClient(JobClient):
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
         self._staged = staged
+        self._ends: Future[_Result] | None = None
+        self._lock = threading.Lock()
         self._restarts, self._repetitions = 0, 0
         self._cause: TaskFailure | None = None
         self._prints, self._printed = _has_print_sink(job_graph), 0
@@ -102,13 +106,28 @@ class RemoteJobClient(JobClient):
 
     def get_job_execution_result(self) -> CompletableFuture:
         """Return a future of the `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
-        return self._ask(self._result)
+        with self._lock:
+            if self._ends is None or (self._ends.done() and self._ends.exception() is not None):
+                self._ends = Future()
+                # One for all futures, as each would keep a thread from other questions until the job ends; and a
+                # daemon, as a program that waits no longer may end before its job.
+                threading.Thread(target=self._await_end, args=(self._ends,), name="job-result", daemon=True).start()
+            return CompletableFuture(self._ends, _execution_result)
 
-    def _result(self) -> JobExecutionResult:
+    def _await_end(self, ends: Future[_Result]) -> None:
+        try:
+            ends.set_result(self._final_result())
+        except BaseException as error:
+            ends.set_exception(error)
+
+    def _final_result(self) -> _Result:
         while (result := self._cluster.execution_result(self._job_id)) is None:
             time.sleep(_POLL_S)
         self._remove_staged()
-        return _execution_result(result)
+        return result
+
+    def _result(self) -> JobExecutionResult:
+        return _execution_result(self._final_result())
 
     def _remove_staged(self) -> None:
         if self._staged is not None:
@@ -216,7 +235,7 @@ def _has_print_sink(job_graph: JobGraph) -> bool:
     )
 
 
-def _execution_result(result: dict[str, Any]) -> JobExecutionResult:
+def _execution_result(result: _Result) -> JobExecutionResult:
     outcome, job_id = result["application-status"], result["id"]
     if outcome == "SUCCEEDED":
         return JobExecutionResult(JobID(job_id), result["net-runtime"], {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isgeneratorfunction
 from types import NoneType
 
 __all__ = ["BELONG_TO", "require", "require_function", "with_article", "with_class"]
@@ -62,6 +63,21 @@ def require(given: object, kinds: type | tuple[type, ...], call: str) -> None:
 def _belongs(given: object) -> str:
     known = next((one.__name__ for one in type(given).__mro__ if one.__name__ in BELONG_TO), None)
     return "" if known is None else f", {with_article(known)}, which is for {BELONG_TO[known]}"
+
+
+def require_one_result(function: object, call: str, instead: str) -> None:
+    """Check that a function does not yield, where what it returns is a result itself.
+
+    Args:
+        function: The function, or the method that is called.
+        call: What takes it.
+        instead: What takes functions that yield.
+
+    Raises:
+        TypeError: it does.
+    """
+    if isgeneratorfunction(function):
+        raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use {instead}")
 
 
 def require_function(given: object, kind: type, call: str) -> None:

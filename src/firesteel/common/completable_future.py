@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 __all__ = ["CompletableFuture"]
 
+T = TypeVar("T")
+
 
 class CompletableFuture:
-    """A wrapper of a `concurrent.futures.Future` that applies `convert` to its result.
+    """A future with the result of a `concurrent.futures.Future`, to which it applies `convert`.
 
     Methods of `JobClient` return it.
 
@@ -32,11 +34,11 @@ class CompletableFuture:
     """
 
     def __init__(self, future: Future[Any], convert: Callable[[Any], Any] | None = None) -> None:
-        self._future = future
+        self._future = _following(future)
         self._convert = convert
 
     def cancel(self) -> bool:
-        """Cancel the future; return False if it is done or cannot be cancelled."""
+        """Cancel this future, as Java's, but not what it waits for; return False if it is done."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
@@ -62,7 +64,32 @@ class CompletableFuture:
 
     def exception(self) -> BaseException | None:
         """Wait for the future and return its error, or None if it succeeded."""
-        return self._future.exception()
+        try:
+            self.result()
+        except BaseException as error:
+            return error
+        return None
 
     def __str__(self) -> str:
         return str(self._future)
+
+
+def _following(future: Future[T]) -> Future[T]:
+    """Return a future that ends as another one does, and can be cancelled without it: others may wait for that one."""
+    from concurrent.futures import Future
+
+    follower: Future[T] = Future()
+
+    def end(done: Future[T]) -> None:
+        if done.cancelled():
+            follower.cancel()
+        if not follower.set_running_or_notify_cancel():
+            return
+        error = done.exception()
+        if error is None:
+            follower.set_result(done.result())
+        else:
+            follower.set_exception(error)
+
+    future.add_done_callback(end)
+    return follower

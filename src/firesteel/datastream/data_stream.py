@@ -277,6 +277,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T], Sho
         Args:
             broadcast_state_descriptor: The first map state of the broadcast; None returns a plain stream.
             other_broadcast_state_descriptors: More map states.
+
+        Raises:
+            ValueError: states have the same name.
         """
         stream = self._new_stream(self._partition(BROADCAST))
         if broadcast_state_descriptor is None:
@@ -284,6 +287,9 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T], Sho
         descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
         for descriptor in descriptors:
             require(descriptor, MapStateDescriptor, "broadcast()")
+        names = [descriptor.name for descriptor in descriptors]
+        if len(set(names)) < len(names):
+            raise ValueError(f"broadcast() takes states of different names, found {', '.join(map(repr, names))}")
         return BroadcastStream(stream, descriptors)
 
     # --- keys and windows --------------------------------------------------------------------------------------------

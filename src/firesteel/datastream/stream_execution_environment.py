@@ -46,6 +46,7 @@ from firesteel.datastream.streams.spark_dataframes import elements_of
 from firesteel.datastream.streams.stream_base import type_or_pickled
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.errors import TypeMismatchError
+from firesteel.functions.added_functions import as_added
 from firesteel.functions.closeable_iterator import CloseableIterator
 from firesteel.functions.connector_base import Source
 from firesteel.functions.execution_mode import RuntimeExecutionMode
@@ -516,7 +517,7 @@ class StreamExecutionEnvironment(WithoutJava):
         require(watermark_strategy, WatermarkStrategy, "from_source()")
         return self._source(
             source_name,
-            SourceOperator(source, callable_in_source(watermark_strategy)),
+            SourceOperator(source, callable_in_source(as_added(watermark_strategy))),
             source.produced_type if type_info is None else type_info,
             bounded=source.is_bounded(),
             parallelism=self.get_parallelism(),
@@ -542,7 +543,7 @@ class StreamExecutionEnvironment(WithoutJava):
             return self.from_source(source_func.as_source(), WatermarkStrategy.no_watermarks(), source_name, type_info)
         return self._source(
             source_name,
-            SourceFunctionOperator(source_func),
+            SourceFunctionOperator(as_added(source_func)),
             type_info,
             legacy_source=True,
             bounded=False,

@@ -55,6 +55,9 @@ class MiniCluster:
         self._thread = threading.Thread(target=self._loop.run_forever, name="jobmanager", daemon=True)
         self._entrypoint: ClusterEntrypoint | None = None
         self._is_left = False
+        self._closing = threading.Lock()
+        self._asking = threading.Lock()
+        self._is_silent = False
 
     def start(self) -> str | None:
         """Start the cluster, submit the job and return the address of the REST API, if there is one.
@@ -87,16 +90,23 @@ class MiniCluster:
         """Call the Dispatcher on the cluster's event loop and return a future of the result.
 
         Raises:
-            JobNotFoundError: the cluster was closed after its job ended.
+            JobNotFoundError: the cluster was closed after its job ended; also the error of a future that it ends.
         """
-        if self._loop.is_closed():
-            raise JobNotFoundError(self.job_graph.job_id)
 
         async def answer() -> T:
             assert self._entrypoint is not None, "the cluster was not started"
-            return await question(await self._entrypoint.dispatcher.get())
+            try:
+                return await question(await self._entrypoint.dispatcher.get())
+            except asyncio.CancelledError:
+                if self._is_silent:
+                    raise JobNotFoundError(self.job_graph.job_id) from None
+                raise
 
-        return self._run(answer())
+        # The event loop forgets what comes after its last tasks were ended, and the future would be waited for forever.
+        with self._asking:
+            if self._is_silent:
+                raise JobNotFoundError(self.job_graph.job_id)
+            return self._run(answer())
 
     @property
     def collected(self) -> CollectBuffers:
@@ -108,17 +118,26 @@ class MiniCluster:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:
-        """Stop everything except the JVM; further calls have no effect."""
-        if self._is_left or not self._thread.is_alive():
-            return
+        """Stop everything except the JVM; further calls only wait until that is done."""
+        with self._closing:
+            if not self._is_left and self._thread.is_alive():
+                self._close()
+
+    def _close(self) -> None:
         try:
             if self._entrypoint is not None:
                 self._run(self._entrypoint.stop()).result(_CLOSE_TIMEOUT_S)
+            self._silence()
             self._run(_end_tasks()).result(_CLOSE_TIMEOUT_S)
         finally:
+            self._silence()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def _silence(self) -> None:
+        with self._asking:
+            self._is_silent = True
 
     def leave(self) -> None:
         """Let the cluster end with this process, which is about to exit; `close()` has no effect any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
 from firesteel.common.type_classes.type_information import checked_type
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
@@ -33,6 +33,10 @@ class OutputTag(Generic[T]):
     """
 
     type_info: TypeInformation[Any]
+
+    def __init_subclass__(cls) -> NoReturn:
+        # Results are compared with the class itself, so that pairs of an object of another one would be results.
+        raise TypeError("OutputTag has no subclasses; make an object, such as OutputTag('late', Types.STRING())")
 
     @overload
     def __init__(self, tag_id: str, type_info: None = None) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
@@ -35,6 +36,7 @@ def get_externalized_checkpoint_cleanup(self: CheckpointConfig) -> ExternalizedC
 
 def set_checkpoint_storage(self: CheckpointConfig, storage: CheckpointStorage) -> CheckpointConfig:
     """Set the checkpoint storage."""
+    require(storage, CheckpointStorage, "set_checkpoint_storage()")
     note("set_checkpoint_storage()", _STORAGE)
     self._configuration.add_all(Configuration.from_dict(storage.to_options()))
     return self

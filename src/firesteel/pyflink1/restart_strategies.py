@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.restart_strategy import RestartStrategyConfiguration
@@ -23,6 +24,7 @@ def set_restart_strategy_of_config(
     self: ExecutionConfig, restart_strategy_configuration: RestartStrategyConfiguration
 ) -> ExecutionConfig:
     """Set the restart strategy."""
+    require(restart_strategy_configuration, RestartStrategyConfiguration, "set_restart_strategy()")
     note("set_restart_strategy()", _INSTEAD)
     self._configuration.add_all(Configuration.from_dict(restart_strategy_configuration.to_options()))
     return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_SAVEPOINT_DIR
 from firesteel.datastream.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
@@ -79,6 +80,7 @@ def _savepoint_options(directory: str | None) -> dict[str, str]:
 
 def set_state_backend(self: StreamExecutionEnvironment, state_backend: StateBackend) -> StreamExecutionEnvironment:
     """Set the state backend."""
+    require(state_backend, StateBackend, "set_state_backend()")
     note("set_state_backend()", _OPTION)
     self.configure(Configuration.from_dict(state_backend.to_options()))
     return self

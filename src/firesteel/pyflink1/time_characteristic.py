@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from firesteel.common.checks import require
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.pyflink1.removed import Removed, note
 
@@ -25,6 +26,7 @@ def set_stream_time_characteristic(self: StreamExecutionEnvironment, characteris
     Raises:
         NotImplementedError: the characteristic is IngestionTime.
     """
+    require(characteristic, TimeCharacteristic, "set_stream_time_characteristic()")
     note("set_stream_time_characteristic()", _INSTEAD)
     if characteristic is TimeCharacteristic.IngestionTime:
         raise NotImplementedError(

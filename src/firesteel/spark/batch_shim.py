@@ -15,7 +15,7 @@ from pathlib import Path
 
 from firesteel.common.trust.restricted_pickle import load_plain
 from firesteel.coordinator.batch_leftovers import failure_note
-from firesteel.operators.chain.operator_errors import failure_of
+from firesteel.operators.chain.operator_errors import USER_ERRORS, failure_of
 from firesteel.spark.shim import SlotFailedError
 from firesteel.spark.worker_output import shown
 from firesteel.task.job_place import remote_store
@@ -59,7 +59,7 @@ class LocalSlots:
                 ) as tasks,
             ):
                 yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), buffers)
-        except Exception as error:
+        except USER_ERRORS as error:
             failure = failure_of(error)
             noted.parent.mkdir(parents=True, exist_ok=True)
             noted.write_bytes(pickle.dumps(failure))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from firesteel.columns.type_text import full_type_text
+from firesteel.common.table_errors import ValidationException
 from firesteel.table.functions.function_types import as_data_type
 from firesteel.table.table_schema import TableSchema
 
@@ -105,17 +106,22 @@ class Schema(Descriptor):
 
     def from_origin_field(self, origin_field_name: str) -> Schema:
         """Set the origin of the last field."""
-        return self._set(f"schema.{self._count - 1}.from", origin_field_name)
+        return self._set_of_last("from", origin_field_name)
 
     def proctime(self) -> Schema:
         """Make the last field a processing-time attribute."""
-        return self._set(f"schema.{self._count - 1}.proctime", "true")
+        return self._set_of_last("proctime", "true")
 
     def rowtime(self, rowtime: Rowtime) -> Schema:
         """Make the last field a rowtime attribute."""
         for key, value in rowtime.to_properties().items():
-            self._set(f"schema.{self._count - 1}.{key}", value)
+            self._set_of_last(key, value)
         return self
+
+    def _set_of_last(self, key: str, value: str) -> Schema:
+        if not self._count:
+            raise ValidationException("No field previously defined. Use field() before.")
+        return self._set(f"schema.{self._count - 1}.{key}", value)
 
 
 def _type_text(field_type: object) -> str:

@@ -328,7 +328,7 @@ def row_call(func: object, names: list[str]) -> Unresolved:
         func: A function, or its call.
         names: The columns of the row.
     """
-    node = Apply(func, (Star(),)) if isinstance(func, UserDefinedFunctionWrapper) else node_of(func)
+    node = Apply(func.in_use(), (Star(),)) if isinstance(func, UserDefinedFunctionWrapper) else node_of(func)
     if isinstance(node, Alias):
         return Alias(_with_row(node.expression, names), node.names)
     return _with_row(node, names)

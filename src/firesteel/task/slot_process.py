@@ -22,7 +22,7 @@ from types import FrameType
 from typing import IO, Any, NoReturn
 
 from firesteel.common.process_limits import free_reserve
-from firesteel.operators.chain.operator_errors import failure_of
+from firesteel.operators.chain.operator_errors import USER_ERRORS, failure_of
 from firesteel.task.job_place import HeldDirectories, remote_store
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
 from firesteel.task.protocol import (
@@ -215,7 +215,7 @@ class SlotProcess:
             pass
         except TryIsOverError as error:
             self._try_to_tell(writer, TRY_OVER_GATE, str(error))
-        except Exception as error:
+        except USER_ERRORS as error:
             self._fail(error)
             self._try_to_tell(writer, ERROR_GATE, self._failure)
         finally:
@@ -273,7 +273,7 @@ class SlotProcess:
             environment.__enter__()
             self._environment = environment
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         """Record a failure of the tasks, which answers all further requests to them."""
         if _is_about_memory(error):
             free_reserve()

@@ -16,6 +16,7 @@ from firesteel.graph.job_graph import JobVertex
 from firesteel.graph.parallelism import max_parallelism_of
 from firesteel.operators.chain import clock
 from firesteel.operators.chain.operator import TaskInfo, Timestamps
+from firesteel.operators.chain.operator_errors import USER_ERRORS
 from firesteel.operators.chain.record_count import record_count
 from firesteel.operators.chain.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.operators.exchange import edge_writer
@@ -258,15 +259,15 @@ class SlotTasks:
                 # anew.
                 self._at.pop(stage, None)
                 yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
-            except Exception as error:
+            except USER_ERRORS as error:
                 self._close_after(error, stage)
                 raise
 
-    def _close_after(self, error: Exception, stage: int) -> None:
+    def _close_after(self, error: BaseException, stage: int) -> None:
         """Close the subtasks of a failed stage; an error while closing becomes a note of the original error."""
         try:
             self.close_stage(stage)
-        except Exception as second:
+        except USER_ERRORS as second:
             error.add_note(f"Closing the operators failed, too: {second}")
 
     def _run_open_stage(
@@ -411,11 +412,11 @@ class SlotTasks:
 
 
 def _close_all(subtasks: Iterable[Subtask]) -> None:
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     for subtask in subtasks:
         try:
             subtask.close()
-        except Exception as error:
+        except USER_ERRORS as error:
             errors.append(error)
     if errors:
         raise errors[0]

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.operators.chain.operator import TaskInfo
+from firesteel.operators.chain.operator_errors import USER_ERRORS
 from firesteel.task.batch_plan import BatchPlan, SubtaskReport
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import SlotTasks
@@ -125,7 +126,7 @@ class StageServer:
         if tasks is not None:
             try:
                 tasks.close()
-            except Exception:
+            except USER_ERRORS:
                 traceback.print_exc()
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager, check_heartbeats
 
 
 def test_heartbeats_are_requested_at_every_interval(clock: ManualClock) -> None:  # L24
@@ -63,3 +66,10 @@ def test_one_failing_target_does_not_end_the_heartbeats(clock: ManualClock) -> N
     manager.monitor_target("three")
     clock.advance(15)
     assert heard[4:] == ["three", "three"]
+
+
+def test_a_timeout_before_the_next_heartbeat_is_refused() -> None:
+    check_heartbeats({})
+    check_heartbeats({"heartbeat.interval": "5 s", "heartbeat.timeout": "5 s"})
+    with pytest.raises(InvalidOptionError, match=r"'heartbeat\.timeout', 4 s, must not be less than 'heartbeat\.int"):
+        check_heartbeats({"heartbeat.timeout": "4 s"})

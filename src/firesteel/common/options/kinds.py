@@ -21,6 +21,7 @@ __all__ = [
     "number",
     "number_between",
     "ports",
+    "positive_duration",
     "string",
     "text_kind",
     "text_of",
@@ -58,6 +59,13 @@ def _seconds(text: str) -> float:
         return Duration.parse(text).to_nanos() / 1e9
     except ValueError as error:
         raise ValueError(f"{text!r} is not a duration: {error}") from None
+
+
+def _seconds_above_0(text: str) -> float:
+    seconds = _seconds(text)
+    if not seconds:
+        raise ValueError(f"{text!r} is no duration above 0")
+    return seconds
 
 
 def _number(text: str) -> float:
@@ -138,6 +146,9 @@ def text_kind(name: str) -> Kind[str]:
 
 duration: Kind[float] = Kind("duration", _seconds)
 """Durations, such as `200 ms`, in seconds."""
+
+positive_duration: Kind[float] = Kind("duration", _seconds_above_0)
+"""Durations above 0, in seconds."""
 
 memory: Kind[int] = Kind("memory", parse_bytes)
 """Sizes, such as `64 mb`, in bytes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import duration, host, integer_from, memory, path, string
+from firesteel.common.options.kinds import duration, host, integer_from, memory, path, positive_duration, string
 from firesteel.common.options.option import Option
 
 JOBMANAGER_RPC_ADDRESS = Option(
@@ -52,12 +52,12 @@ TASKMANAGER_LOG_PATH = Option(
     None,
     "Log file of a TaskExecutor; set by the process that starts it",
 )
-RPC_ASK_TIMEOUT = Option("pekko.ask.timeout", duration, "10 s", "Time that an RPC caller waits for an answer")
+RPC_ASK_TIMEOUT = Option("pekko.ask.timeout", positive_duration, "10 s", "Time that an RPC caller waits for an answer")
 RPC_FRAMESIZE = Option("pekko.framesize", memory, "10 mb", "Largest RPC message")
-HEARTBEAT_INTERVAL = Option("heartbeat.interval", duration, "10 s", "Time between heartbeats")
+HEARTBEAT_INTERVAL = Option("heartbeat.interval", positive_duration, "10 s", "Time between heartbeats")
 HEARTBEAT_TIMEOUT = Option(
     "heartbeat.timeout",
-    duration,
+    positive_duration,
     "50 s",
     "Time without heartbeat after which a peer counts as lost",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, duration, integer_from, memory, number
+from firesteel.common.options.kinds import boolean, duration, integer_from, memory, number, positive_duration
 from firesteel.common.options.option import Option
 
 TASK_SLOTS = Option(
@@ -21,7 +21,7 @@ SLOT_REQUEST_TIMEOUT = Option(
 SLOT_IDLE_TIMEOUT = Option("slot.idle.timeout", duration, "50 s", "Time that the JobMaster keeps an unused slot")
 TASKMANAGER_SLOT_TIMEOUT = Option(
     "taskmanager.slot.timeout",
-    duration,
+    positive_duration,
     "10 s",
     "Time that a TaskExecutor keeps an allocated slot that its job has not accepted",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, require_one_result
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.errors import InvalidProgramError
@@ -87,7 +87,10 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
             func: The function of each stream.
             output_type: Type of the results; None pickles them.
         """
-        require(func, CoMapFunction, "map() of connected streams")
+        call = "map() of connected streams"
+        require(func, CoMapFunction, call)
+        for method in (func.map1, func.map2):
+            require_one_result(method, call, "flat_map()")
         return self._co("Co-Map", CoMapOperator(func, self._keyed), output_type)
 
     def flat_map(

@@ -14,8 +14,16 @@ from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.streams.batches import BatchSettings, with_batches
 from firesteel.datastream.streams.stream_base import StreamBase, check_function
 from firesteel.datastream.streams.user_location import user_location
+from firesteel.errors import InvalidProgramError
 from firesteel.functions import operator_descriptors as op
-from firesteel.functions.operator_builder import add_operator, next_id, stream_like_input, values_of, with_operator
+from firesteel.functions.operator_builder import (
+    add_operator,
+    next_id,
+    stream_like_input,
+    transformations_of,
+    values_of,
+    with_operator,
+)
 from firesteel.functions.output_tag import OutputTag
 from firesteel.functions.user_functions import (
     AsyncBatchFunction,
@@ -25,7 +33,7 @@ from firesteel.functions.user_functions import (
     MapBatchFunction,
     MapFunction,
 )
-from firesteel.graph.transformations import SideOutputTransformation
+from firesteel.graph.transformations import SideOutputTransformation, UnionTransformation
 
 if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream
@@ -257,6 +265,7 @@ class ElementOperators(StreamBase[T]):
 
         Raises:
             TypeError: `output_tag` is not an `OutputTag`.
+            InvalidProgramError: the stream is a union, or the side output was read with another type before.
 
         Example:
             >>> odd = OutputTag("odd", Types.INT())
@@ -269,6 +278,7 @@ class ElementOperators(StreamBase[T]):
             [1, 3]
         """
         require(output_tag, OutputTag, "get_side_output()")
+        self._check_side(output_tag)
         side = SideOutputTransformation(
             id=next_id(self._environment),
             name="SideOutput",
@@ -280,3 +290,16 @@ class ElementOperators(StreamBase[T]):
         )
         operator = op.MapOperator(unchanged)  # as in PyFlink: gives the side output an operator with settings
         return self._new_stream(add_operator(self._new_stream(side), "Map", operator, output_tag.type_info))
+
+    def _check_side(self, tag: OutputTag[S]) -> None:
+        if isinstance(self._transformation, UnionTransformation):
+            raise InvalidProgramError("get_side_output() reads an operator, and a union is none: call it on its inputs")
+        readers = [reader for each in transformations_of(self._environment) for reader in each.inputs]
+        for side in readers:
+            if not (isinstance(side, SideOutputTransformation) and side.inputs == [self._transformation]):
+                continue
+            if side.output_tag == tag.tag_id and side.output_type != tag.type_info:
+                raise InvalidProgramError(
+                    f"side output {tag.tag_id!r} was read as {side.output_type} before, found {tag.type_info}; the "
+                    "side outputs of an operator need different ids"
+                )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from firesteel.common.checks import require_one_result
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.streams.stream_base import check_function, type_or_pickled
 from firesteel.datastream.streams.windowed_streams import WindowedStream
@@ -65,7 +66,8 @@ class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
         sides: tuple[list[Any], list[Any]] = ([], [])
         for side, value in inputs:
             sides[side].append(value)
-        return self._co_group(*sides) or ()
+        results = self._co_group(*sides)
+        return () if results is None else results
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class JoinedWindows(_WithWindow, Generic[A, B]):
         """
         check_function(function, JoinFunction, "join", "apply() of joined streams")
         join: Any = getattr(function, "join", function)
+        if not isinstance(function, FlatJoinFunction):
+            require_one_result(join, "apply() of joined streams", "a FlatJoinFunction")
         each = _any_per_pair if isinstance(function, FlatJoinFunction) else _one_per_pair
         return self._apply(function, each(join), output_type)
 
@@ -275,4 +279,11 @@ def _one_per_pair(join: Callable[[Any, Any], Any]) -> CoGroup:
 
 
 def _any_per_pair(join: Callable[[Any, Any], Iterable[Any] | None]) -> CoGroup:
-    return lambda first, second: (result for a in first for b in second for result in join(a, b) or ())
+    def co_group(first: list[A], second: list[B]) -> Iterable[object]:
+        for a in first:
+            for b in second:
+                results = join(a, b)
+                if results is not None:
+                    yield from results
+
+    return co_group

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from firesteel.common.checks import require, with_article, with_class
+from firesteel.common.checks import require, require_one_result, with_article, with_class
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.type_classes.type_information import checked_type
@@ -13,6 +12,7 @@ from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInf
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.streams.user_location import user_location
 from firesteel.errors import InvalidProgramError
+from firesteel.functions.added_functions import as_added
 from firesteel.functions.operator_builder import next_id, transformation_of, transformations_of
 from firesteel.graph.partitioner import Partitioner
 from firesteel.graph.transformations import (
@@ -45,8 +45,8 @@ def check_function(function: object, kind: type, method: str, call: str) -> None
     if isinstance(function, type) and (issubclass(function, kind) or hasattr(function, method)):
         name = function.__name__
         raise TypeError(f"{call} takes {with_article(kind)} or a callable; found the class {name}: write {name}()")
-    if call in _ONE_RESULT and isgeneratorfunction(getattr(function, method, function)):
-        raise TypeError(f"a function of {call} returns one result; found {function!r}, which yields: use flat_map()")
+    if call in _ONE_RESULT:
+        require_one_result(getattr(function, method, function), call, "flat_map()")
 
 
 def type_or_pickled(type_info: TypeInformation[Any] | list[TypeInformation[object]] | None) -> TypeInformation[Any]:
@@ -227,7 +227,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             parallelism=self._environment.get_parallelism(),
             output_type=type_or_pickled(output_type),
             user_location=user_location(),
-            operator=operator,
+            operator=as_added(operator),
             python_kind=kind,
             keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
             **settings,

@@ -41,7 +41,9 @@ class StreamPartitioning(StreamBase[T]):
         pair = Types.ROW([PickledBytesTypeInfo(), own_type])
         operator = op.PartitionCustomOperator(partitioner, key_selector)
         transformation = self._operator("_partition_custom_map_operator", operator, pair, cls=KeyByTransformation)
-        partitioned = add_partitioner(self._new_stream(transformation), EdgePartitioner("CUSTOM", partitioner))
+        # That of the operator, which opens and closes it.
+        opened: object = transformation.operator.partitioner
+        partitioned = add_partitioner(self._new_stream(transformation), EdgePartitioner("CUSTOM", opened))
         stream = self._new_stream(partitioned)
         return taken_values_of(stream, own_type)
 

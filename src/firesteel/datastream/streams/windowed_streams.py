@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from firesteel.common.checks import require
+from firesteel.common.checks import require, require_one_result
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.streams.stream_base import StreamBase, check_function, type_or_pickled
@@ -164,6 +164,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
         output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:
         require(function, AggregateFunction, "aggregate()")
+        require_one_result(getattr(function, "get_result", None), "aggregate()", "a ProcessWindowFunction after it")
         self._check_window_function(window_function, "aggregate()")
         return self._window(function, window_function, type_or_pickled(accumulator_type), output_type)
 

@@ -171,7 +171,8 @@ class CepRunner(KeyedOperator):
 
     def _timed_out(self, match: Match, context: ProcessContext) -> Iterator[object]:
         assert self._handler is not None
-        for result in self._handler.process_timed_out_match(match, context) or ():
+        results = self._handler.process_timed_out_match(match, context)
+        for result in () if results is None else results:
             if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], OutputTag)):
                 raise TypeError(
                     "process_timed_out_match() yields pairs of an OutputTag and a value, as partial matches go to side "

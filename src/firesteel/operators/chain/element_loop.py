@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from firesteel.common.values.ownership import IMMUTABLE, claimer, own
 from firesteel.operators.chain.function_calls import compiled
 from firesteel.operators.chain.operator import Operator, Output, Timestamps
-from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import USER_ERRORS, UserFunctionError
 from firesteel.operators.chain.retention import keeps_nothing
 
 _FIRST_LINE = 5
@@ -86,7 +86,7 @@ class ElementLoop:
         kept: Timestamps = None if timestamps is None else []
         try:
             (self._loop if timestamps is None else self._timed_loop)(values, results, timestamps, kept)
-        except Exception as error:
+        except USER_ERRORS as error:
             failure = UserFunctionError.of(error, self._operator_at(error))
             # Emit the results of the elements before the failing one, as Flink does: an error downstream takes
             # precedence.
@@ -94,7 +94,7 @@ class ElementLoop:
             raise failure from error
         self._output.hand_on(results, kept)
 
-    def _operator_at(self, error: Exception) -> Operator:
+    def _operator_at(self, error: BaseException) -> Operator:
         loops = (self._loop.__code__, self._timed_loop.__code__)
         line = next(line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code in loops)
         return self._operator_of_line[line - _FIRST_LINE]

@@ -105,8 +105,8 @@ def collect(results, timestamp):
         return
     values, timestamps, main.count = main.values, main.timestamps, 0
     for v in results:
-        if v.__class__ is tuple and len(v) == 2 and v[0].__class__ is OutputTag:
-            collect_side(v[0], v[1], timestamp)
+        if v.__class__ is tuple and v and v[0].__class__ is OutputTag:
+            collect_side(*pair_of(v), timestamp)
             continue
         if not ({check}):
             v = settle(v)
@@ -117,7 +117,7 @@ def collect(results, timestamp):
             flush_part(main.count)
             values, timestamps = main.values, main.timestamps
 """
-        scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side}
+        scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side, "pair_of": _pair_of}
         scope["flush_part"] = self._flush_part
         return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
@@ -148,6 +148,13 @@ def collect(results, timestamp):
             sides, self._sides = self._sides, {}
             for tag, part in sides.items():
                 self._output.hand_on_side(tag, part.values, times_or_none(part.timestamps))
+
+
+def _pair_of(result: tuple[OutputTag[object], object]) -> tuple[OutputTag[object], object]:
+    """Return a result that begins with a tag."""
+    if len(result) != 2:
+        raise TypeError(f"a function yields (OutputTag, value) for a side output, found {result!r}")
+    return result
 
 
 def compiled(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from firesteel.common.values.bounded_results import OutputReserveError
 from firesteel.common.values.coercion import batch_coercer, coercer, fits
 from firesteel.common.values.ownership import are_immutable, own
 from firesteel.common.values.whole_numbers import check_timestamp
-from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import USER_ERRORS, UserFunctionError
 
 if TYPE_CHECKING:
     from firesteel.common.snapshots import Snapshot
@@ -305,7 +305,7 @@ class OperatorInput:
             (operator.process2 if self._index else operator.process)(values, timestamps)
         except (UserFunctionError, OutputReserveError):  # `bounded` knows which call goes on
             raise
-        except Exception as error:
+        except USER_ERRORS as error:
             # First, as `emit_gathered` calls operators downstream, whose errors are theirs.
             failure = UserFunctionError.of(error, operator)
             operator.emit_gathered()
@@ -331,5 +331,5 @@ def with_operator_named(operator: Operator, call: Callable[..., object], *args: 
         return call(*args)
     except (UserFunctionError, OutputReserveError):
         raise
-    except Exception as error:
+    except USER_ERRORS as error:
         raise UserFunctionError.of(error, operator) from error

@@ -22,6 +22,10 @@ from firesteel.common.process_limits import reason_of
 from firesteel.errors import FiresteelError
 from firesteel.operators.chain.user_mistakes import advice_about
 
+USER_ERRORS = (Exception, SystemExit)
+"""What user code may raise: a `sys.exit()` in a function fails its operator, and must not end the process of the slot,
+which Spark would take for a lost one and try again."""
+
 _SHOWN_CHARACTERS = 200
 
 _short = reprlib.Repr()
@@ -205,7 +209,7 @@ def user_traceback(error: BaseException) -> str:
     return "".join(lines)
 
 
-def failure_of(error: Exception) -> dict[str, str | int | None]:
+def failure_of(error: BaseException) -> dict[str, str | int | None]:
     """Return the fields of a `TaskFailure` for any error raised inside a task."""
     if isinstance(error, UserFunctionError):
         return dict(error.failure)

@@ -14,7 +14,7 @@ from firesteel.functions.splits import Idleness, SplitRange
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.chain.clock import now_ms
 from firesteel.operators.chain.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
-from firesteel.operators.chain.operator_errors import UserFunctionError
+from firesteel.operators.chain.operator_errors import USER_ERRORS, UserFunctionError
 from firesteel.operators.chain.user_metrics import measured
 from firesteel.operators.exchange.input_gate import Channel, InputGate
 from firesteel.operators.sources.source_runner import SourceRunner
@@ -202,11 +202,11 @@ class Subtask:
 
     def _close_operators(self) -> None:
         # An operator that fails to close must not keep the others from releasing what they hold.
-        errors: list[Exception] = []
+        errors: list[BaseException] = []
         for _, operator in self.operators:
             try:
                 with_operator_named(operator, operator.close)
-            except Exception as error:
+            except USER_ERRORS as error:
                 errors.append(error)
         if errors:
             raise errors[0]
@@ -237,7 +237,7 @@ class Subtask:
                 return
             except UserFunctionError:
                 raise
-            except Exception as error:
+            except USER_ERRORS as error:
                 raise UserFunctionError.of(error, self.source) from error
             yield
 

@@ -76,9 +76,10 @@ def execute(self: TableEnvironment, job_name: str) -> JobExecutionResult:
     note("TableEnvironment.execute()", _EXECUTE)
     inserts = _BUFFERS.pop(self, [])
     targets = targets_of(self, inserts)
-    remove_single_files(targets)
     if inserts:
         executor_of(self).attach_inserts(inserts)
+    # After the inserts are planned, so that what is refused leaves the former files.
+    remove_single_files(targets)
     result = stream_environment_of(self).execute(job_name)
     gather_single_files(self, targets)
     return result

@@ -37,11 +37,12 @@ class FileTarget:
         return local_path(self.path) if scheme_of(self.path) is None else Path(self.path)
 
 
-_TARGETS: WeakKeyDictionary[TableEnvironment, dict[str, FileTarget]] = WeakKeyDictionary()
+_Path = tuple[str, ...]
+_TARGETS: WeakKeyDictionary[TableEnvironment, dict[_Path, FileTarget]] = WeakKeyDictionary()
 
 
-def set_file_target(environment: TableEnvironment, name: str, target: FileTarget) -> None:
-    """Remember the path of a sink.
+def set_file_target(environment: TableEnvironment, path: _Path, target: FileTarget) -> None:
+    """Remember the files of a sink, which is the table of a path.
 
     Raises:
         NotImplementedError: it replaces existing files, in streaming mode.
@@ -50,7 +51,8 @@ def set_file_target(environment: TableEnvironment, name: str, target: FileTarget
         raise NotImplementedError(
             "WriteMode.OVERWRITE needs batch mode; delete the files before the job in streaming mode"
         )
-    _TARGETS.setdefault(environment, {})[name] = target
+    around = environment.get_current_catalog() or "", environment.get_current_database() or ""
+    _TARGETS.setdefault(environment, {})[(*around[: 3 - len(path)], *path)] = target
 
 
 def with_write_mode(environment: TableEnvironment, insert: PlannedInsert) -> PlannedInsert:
@@ -59,7 +61,7 @@ def with_write_mode(environment: TableEnvironment, insert: PlannedInsert) -> Pla
     Raises:
         TableException: the path exists, and the sink does not replace it.
     """
-    target = _TARGETS.get(environment, {}).get(insert.table.path[-1])
+    target = _target_of(environment, insert)
     if target is None:
         return insert
     if target.overwrites:
@@ -74,9 +76,14 @@ def with_write_mode(environment: TableEnvironment, insert: PlannedInsert) -> Pla
 
 def targets_of(environment: TableEnvironment, inserts: Iterable[PlannedInsert]) -> list[FileTarget]:
     """Return the paths that inserts write to, without repetition."""
-    known = _TARGETS.get(environment, {})
-    names = (insert.table.path[-1] for insert in inserts)
-    return list(dict.fromkeys(known[name] for name in names if name in known))
+    found = (_target_of(environment, insert) for insert in inserts)
+    return list(dict.fromkeys(target for target in found if target is not None))
+
+
+def _target_of(environment: TableEnvironment, insert: PlannedInsert) -> FileTarget | None:
+    """Return the files of a sink, None if its table has been replaced by another one since."""
+    target = _TARGETS.get(environment, {}).get(insert.table.path)
+    return target if target is not None and insert.table.options.get("path") == target.path else None
 
 
 def remove_single_files(targets: Iterable[FileTarget]) -> None:

@@ -27,14 +27,14 @@ def execute_statement(environment: TableEnvironment, statement: Statement) -> Ta
         return executor_of(environment).execute(statement)
     options = today_options(dict(statement.options))
     result = executor_of(environment).execute(replace(statement, options=tuple(options.items())))
-    note_files(environment, statement.path[-1], options)
+    note_files(environment, statement.path, options)
     return result
 
 
-def note_files(environment: TableEnvironment, name: str, options: Mapping[str, str]) -> None:
+def note_files(environment: TableEnvironment, path: tuple[str, ...], options: Mapping[str, str]) -> None:
     """Remember the path of a table of CSV files."""
     if options["connector"] == "filesystem" and options.get("format") == "csv" and "path" in options:
-        set_file_target(environment, name, FileTarget(options["path"]))
+        set_file_target(environment, path, FileTarget(options["path"]))
 
 
 def execute_sql(self: TableEnvironment, stmt: str) -> TableResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from firesteel.columns.type_text import quoted, quoted_path
+from firesteel.common.checks import require
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.csv_sink import CsvTableSink
 from firesteel.pyflink1.tables.csv_source import CsvTableSource
@@ -43,6 +44,7 @@ def register_table(self: TableEnvironment, name: str, table: Table) -> None:
 
 def register_table_source(self: TableEnvironment, name: str, table_source: CsvTableSource) -> None:
     """Register a source under a name."""
+    require(table_source, CsvTableSource, "register_table_source()")
     note("register_table_source()", _TABLE)
     self.create_temporary_table(quoted(name), table_source.descriptor)
 
@@ -64,17 +66,19 @@ def register_table_sink(
         configured_sink: The sink, up to PyFlink 1.9.
     """
     note("register_table_sink()", _TABLE)
-    if isinstance(table_sink, CsvTableSink):
-        sink = table_sink
-    else:
-        assert configured_sink is not None
+    if isinstance(table_sink, list) and isinstance(configured_sink, CsvTableSink):
         sink = configured_sink.configure(table_sink, field_types or [])
+    else:
+        require(table_sink, CsvTableSink, "register_table_sink()")
+        assert isinstance(table_sink, CsvTableSink)
+        sink = table_sink
     self.create_temporary_table(quoted(name), sink.descriptor)
-    set_file_target(self, name, sink.target)
+    set_file_target(self, (name,), sink.target)
 
 
 def from_table_source(self: TableEnvironment, table_source: CsvTableSource) -> Table:
     """Return the table of a source."""
+    require(table_source, CsvTableSource, "from_table_source()")
     note("from_table_source()", _DESCRIPTOR)
     return self.from_descriptor(table_source.descriptor)
 

@@ -10,6 +10,7 @@ from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.heartbeat.heartbeat_manager import check_heartbeats
 
 __all__ = ["JobSubmissionError", "check_job_graph", "checked", "submittable"]
 
@@ -77,6 +78,8 @@ def check_job_graph(job_graph: JobGraph, configuration: Mapping[str, str]) -> No
             f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
         )
     try:
-        check_options({**configuration, **job_graph.configuration})
+        options = {**configuration, **job_graph.configuration}
+        check_options(options)
+        check_heartbeats(options)
     except InvalidOptionError as error:
         raise JobSubmissionError(f"job {job_graph.name!r} can't be run as configured: {error}") from error

@@ -11,6 +11,7 @@ from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.udf_wrappers import UserDefinedAggregateFunctionWrapper
+from firesteel.table.planner.nesting import refused_if_too_deep
 from firesteel.table.syntax.unresolved import Alias, Apply, Lit, Ref, Star, Unresolved, constant, named_type
 
 WINDOW_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
@@ -24,10 +25,11 @@ def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
         names: The available columns.
     """
     items: list[Any] = []
-    for field in fields:
-        node = Ref((field,)) if isinstance(field, str) else node_of(field)
-        items += _expanded(node, names)
-    return tuple(_unique_aliases(items))
+    with refused_if_too_deep():
+        for field in fields:
+            node = Ref((field,)) if isinstance(field, str) else node_of(field)
+            items += _expanded(node, names)
+        return tuple(_unique_aliases(items))
 
 
 def _unique_aliases(items: list[Any]) -> Iterator[Any]:

@@ -18,8 +18,8 @@ def as_function(function: object) -> UserDefinedFunctionWrapper:
     if inspect.isclass(function) and issubclass(function, UserDefinedFunction):
         function = function()
     if isinstance(function, UserDefinedFunctionWrapper):
-        return function
+        return function.in_use()
     if isinstance(function, AggregateFunction | TableAggregateFunction):
         made: UserDefinedFunctionWrapper = (udaf if isinstance(function, AggregateFunction) else udtaf)(function)
-        return made
+        return made.in_use()
     raise TypeError(f"Wrap {function!r} with udf(), udtf(), udaf() or udtaf() before it is registered")

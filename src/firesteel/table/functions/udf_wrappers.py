@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
+from firesteel.functions.added_functions import as_added
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
 from firesteel.table.functions.function_types import as_data_type, table_result_type
@@ -77,6 +78,7 @@ class UserDefinedFunctionWrapper:
         self.input_types = input_types
         self.func_type = func_type
         self.name = name or _name_of(func)
+        self._is_in_use = False
         self.deterministic = func.is_deterministic() if isinstance(func, UserDefinedFunction) else True
         if deterministic is not None:
             if isinstance(func, UserDefinedFunction) and deterministic != func.is_deterministic():
@@ -87,7 +89,7 @@ class UserDefinedFunctionWrapper:
 
     def __call__(self, *args: object) -> Expression[Any]:
         """Return the call with these expressions or constants."""
-        return Expression(Apply(self, tuple(map(node_of, args))))
+        return Expression(Apply(self.in_use(), tuple(map(node_of, args))))
 
     def alias(self, *alias_names: str) -> Expression[Any]:
         """Return the call with all columns of a row as a single argument, and name its result.
@@ -95,7 +97,16 @@ class UserDefinedFunctionWrapper:
         Args:
             alias_names: Names of the result's columns.
         """
-        return Expression(Alias(Apply(self, (Star(),)), alias_names))
+        return Expression(Alias(Apply(self.in_use(), (Star(),)), alias_names))
+
+    def in_use(self) -> Self:
+        """Return the function itself, which later changes of the program do not reach any more.
+
+        A decorated function may use what the program defines after it, so it is copied by its first use.
+        """
+        if not self._is_in_use:
+            self.func, self._is_in_use = as_added(self.func), True
+        return self
 
     def open(self, function_context: object) -> None:
         """Prepare the function; called once per subtask.
@@ -129,6 +140,7 @@ class UserDefinedFunctionWrapper:
         """
         result = copy.copy(self)
         result.func = RowInput(self.func, tuple(names), self.func_type == "pandas")
+        result.input_types = None  # of the row, whose fields are the arguments
         return result
 
     def __repr__(self) -> str:

@@ -7,7 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from firesteel.columns.column_types import BigIntType, DataType, LocalZonedTimestampType, RowType, TimestampType
+from firesteel.columns.column_types import (
+    BigIntType,
+    DataType,
+    DecimalType,
+    LocalZonedTimestampType,
+    RowType,
+    TimestampType,
+)
 from firesteel.columns.type_text import parse_type
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.expression import Expression
@@ -113,6 +120,8 @@ def _as_rowtime(value: _Expression, kind: DataType) -> _Expression:
     found: _Expression = _EPOCH + value.milli
     if isinstance(kind, BigIntType):
         return found
+    if isinstance(kind, DecimalType):
+        return _as_rowtime(value.cast(DataTypes.BIGINT()), DataTypes.BIGINT())
     if isinstance(kind, TimestampType | LocalZonedTimestampType):
         return value.cast(DataTypes.TIMESTAMP(3))
     return value.replace("T", " ").replace("Z", "").cast(DataTypes.TIMESTAMP(3))
@@ -142,7 +151,7 @@ _PROPERTY = re.compile(r"""["']?(\w+)["']?\s*:\s*\{\s*["']?type["']?\s*:\s*["'](
 _JSON_TYPES = {
     "string": DataTypes.STRING(),
     "integer": DataTypes.BIGINT(),
-    "number": DataTypes.BIGINT(),
+    "number": DataTypes.DECIMAL(38, 18),
     "boolean": DataTypes.BOOLEAN(),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from firesteel.common.checks import require
 from firesteel.common.table_errors import ValidationException
 from firesteel.pyflink1.removed import Removed, note
 from firesteel.pyflink1.tables.descriptors.base import ConnectorDescriptor, FormatDescriptor
@@ -34,11 +35,13 @@ class ConnectTableDescriptor:
 
     def with_format(self, format_descriptor: FormatDescriptor) -> Self:
         """Set the format of records or files."""
+        require(format_descriptor, FormatDescriptor, "with_format()")
         self._properties |= format_descriptor.to_properties()
         return self
 
     def with_schema(self, schema: Schema) -> Self:
         """Set the columns."""
+        require(schema, Schema, "with_schema()")
         self._properties |= schema.to_properties()
         return self
 
@@ -75,7 +78,7 @@ class ConnectTableDescriptor:
         if not has_other_fields(fields):
             options = self._options()
             self._environment.create_temporary_table(path, TableDescriptor(schema, options))
-            note_files(self._environment, parse_path(path)[-1], options)
+            note_files(self._environment, parse_path(path), options)
             return
         hidden = _hidden_path(path)
         self._environment.create_temporary_table(hidden, TableDescriptor(schema, self._options()))
@@ -114,6 +117,7 @@ def _hidden_path(path: str) -> str:
 
 def connect(self: TableEnvironment, connector_descriptor: ConnectorDescriptor) -> ConnectTableDescriptor:
     """Begin the description of a table of an external system."""
+    require(connector_descriptor, ConnectorDescriptor, "connect()")
     note("TableEnvironment.connect()", _INSTEAD)
     kind = StreamTableDescriptor if is_streaming(self) else BatchTableDescriptor
     return kind(self, connector_descriptor)

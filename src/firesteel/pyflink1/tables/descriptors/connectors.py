@@ -160,7 +160,11 @@ class Elasticsearch(ConnectorDescriptor):
         super().__init__("elasticsearch")
         self._hosts: list[str] = []
         if hostname is not None:
-            self.host(hostname, str(port), str(protocol))
+            if port is None or protocol is None:
+                raise ValueError(
+                    f"Elasticsearch(hostname={hostname!r}) needs a port and a protocol, such as 9200 and http"
+                )
+            self.host(hostname, port, protocol)
         self._apply(
             version=version,
             index=index,

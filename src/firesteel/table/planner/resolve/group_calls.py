@@ -17,6 +17,7 @@ from firesteel.columns.rex import Literal, Rex, UserFunction
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.constants import folded
+from firesteel.table.planner.resolve.arguments import declared_arguments
 from firesteel.table.planner.resolve.group_projection import GroupProjection
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import illegal_null
@@ -77,6 +78,8 @@ def group_call(inputs: ExpressionResolver, call: Apply, has_groups: bool) -> Gro
         )
     else:
         arguments = tuple(inputs.resolve(o) for o in call.operands if not _is_option(o))
+    if not isinstance(function, str):
+        arguments = declared_arguments(function, arguments, call.position)
     condition = None if call.condition is None else inputs.resolve(call.condition)
     if condition is not None and not isinstance(condition.type, BooleanType):
         raise ValidationException("SQL validation failed. FILTER clause must be a condition")

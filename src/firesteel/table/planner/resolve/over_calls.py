@@ -17,6 +17,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, subqueries_in, transform, unique_names, walk
+from firesteel.table.planner.resolve.arguments import declared_arguments
 from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.over_checks import (
     NAVIGATION,
@@ -79,6 +80,8 @@ class OverCalls:
             function = user_function(inner, self._context.catalogs) or function.upper()
         operands = [o for o in inner.operands if not isinstance(o, Star)]
         arguments = tuple(resolver.resolve(operand) for operand in operands)
+        if not isinstance(function, str):
+            arguments = declared_arguments(function, arguments, inner.position)
         if inner.condition is not None:
             raise ValidationException("SQL validation failed. OVER must be applied to aggregate function, not a FILTER")
         order = tuple(

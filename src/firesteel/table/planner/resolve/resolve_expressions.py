@@ -43,6 +43,7 @@ from firesteel.columns.type_rules import common_type
 from firesteel.columns.type_text import type_text
 from firesteel.common.folding import fold_in_groups
 from firesteel.common.table_errors import ValidationException
+from firesteel.table.planner.resolve.arguments import cast, declared_arguments
 from firesteel.table.planner.resolve.scope import Scope, illegal_null
 from firesteel.table.planner.resolve.unresolved_tools import user_function
 from firesteel.table.syntax.unresolved import (
@@ -220,7 +221,8 @@ class ExpressionResolver:
                 operands += [rex for _, rex in self.scope.star(operand.qualifier)]
             else:
                 operands.append(_decimal_constant(self.resolve(operand)))
-        return UserCall(function, tuple(operands), function.result_type)
+        arguments = declared_arguments(function, tuple(operands), call.position)
+        return UserCall(function, arguments, function.result_type)
 
     def _cast(self, call: Apply) -> Rex:
         value, target = self.resolve(call.operands[0]), named_type(call.operands[1])
@@ -368,16 +370,6 @@ def _pairs_of_rows(operands: Sequence[Rex]) -> list[tuple[Rex, Rex]]:
     """Return what `(a, b) = (c, d)` compares, as its fields decide whether it is unknown; nothing for other values."""
     rows = [operand.operands for operand in operands if isinstance(operand, Call) and operand.function == "ROW"]
     return list(zip(*rows, strict=True)) if len(rows) == 2 and len(rows[0]) == len(rows[1]) else []
-
-
-def cast(rex: Rex, kind: DataType) -> Rex:
-    """Return an expression in another type; the nullability stays that of the expression."""
-    wanted = kind.nullable() if rex.type.is_nullable else kind.not_null()
-    if rex.type.nullable() == kind.nullable() or isinstance(kind, NullType):
-        return rex
-    if isinstance(rex, Literal) and rex.value is None:
-        return Literal(None, kind.nullable())
-    return Call("CAST", (rex,), wanted)
 
 
 def type_of_literal(value: object) -> DataType:

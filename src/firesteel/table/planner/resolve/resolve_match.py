@@ -67,6 +67,8 @@ class MatchResolver(ExpressionResolver):
             operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
             star = first.qualifier if isinstance(first, Star) else ()
             check_arguments(name, operands, None)
+            if len({variable for operand in operands for variable in _variables(operand)}) > 1:
+                raise ValidationException(f"SQL validation failed. Multiple pattern variables in {name}")
             if any(part.function in _NAVIGATION for operand in operands for part in _calls(operand)):
                 raise ValidationException(f"firesteel does not support FIRST and LAST in an aggregate, as in {name}")
             try:
@@ -93,7 +95,7 @@ def _of_one_row(name: str, rex: Rex, offset: tuple[Rex, ...]) -> Rex:
         raise ValidationException(f"SQL validation failed. Cannot nest PREV/NEXT under LAST/FIRST, as in {name}")
     if any(part.function.startswith("AGGREGATE ") for part in calls):
         raise ValidationException(f"SQL validation failed. Cannot use aggregation in navigation, as in {name}")
-    variables = {constant(part.operands[0]) for part in calls if part.function == "MATCH_REF"}
+    variables = _variables(rex)
     if len(variables) != 1:
         problem = "Multiple pattern variables" if variables else "Null parameters"
         raise ValidationException(f"SQL validation failed. {problem} in {name}, which is about a row of one variable")
@@ -103,6 +105,10 @@ def _of_one_row(name: str, rex: Rex, offset: tuple[Rex, ...]) -> Rex:
         return Call(name, (part, *offset), part.type) if is_reference else None
 
     return transform(rex, navigated)
+
+
+def _variables(rex: Rex) -> set[object]:
+    return {constant(part.operands[0]) for part in _calls(rex) if part.function == "MATCH_REF"}
 
 
 def _calls(rex: Rex) -> list[Call]:
@@ -162,6 +168,9 @@ def resolve_match(query: q.MatchRecognize, node: Rel, scope: Scope, context: Res
     if any(isinstance(part, UserCall) for rex in rexes for part in walk(rex)):
         raise TableException("Python Function can not be used in MATCH_RECOGNIZE for now.")
     names = [node.row_type.names[i] for i in partition] + [m.name for m in measures]
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    if twice:
+        raise ValidationException(f"Columns ambiguously defined: {{{', '.join(twice)}}}")
     types = [node.row_type.fields[i].data_type for i in partition] + [m.type for m in measures]
     return rel.Match(
         node,
@@ -192,6 +201,11 @@ def _check(query: q.MatchRecognize) -> None:
         steps = steps_of(query.pattern)
     except ValueError as error:
         raise TableException(str(error)) from error
+    for step in steps:
+        if step.high is not None and step.high < max(step.low, 1):
+            raise TableException(
+                f"The to should be a number greater than or equal to from: {max(step.low, 1)}, found {step.high}"
+            )
     if all(step.low == 0 for step in steps):
         raise TableException(
             "Patterns that can produce empty matches are not supported. There must be at least one non-optional state."
@@ -231,4 +245,6 @@ def _within(expression: object) -> int | None:
         raise ValidationException(
             "Only constant intervals with millisecond resolution are supported as time constraints"
         )
-    return value // datetime.timedelta(milliseconds=1)
+    if value < datetime.timedelta():
+        raise ValidationException("SQL validation failed. Interval must be non-negative")
+    return value // datetime.timedelta(milliseconds=1) or None  # of 0 ms there is no limit, as in Flink

@@ -29,7 +29,8 @@ from firesteel.table.planner.rel.projections import distinct, extended, first_co
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type
 from firesteel.table.planner.rel.time_attributes import interval_millis, with_kind, without_time_attribute
-from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver, cast
+from firesteel.table.planner.resolve.arguments import cast
+from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.resolve_from import FromResolver
 from firesteel.table.planner.resolve.resolve_match import resolve_match
 from firesteel.table.planner.resolve.resolve_select import SelectResolver
