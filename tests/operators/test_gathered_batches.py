@@ -64,6 +64,9 @@ def seen_after(steps: list[Any], at_once: bool) -> tuple[int, list[Any]]:
     return len(seen), [row for call in seen for row in rows_of(call)]
 
 
+MANY = 65_536
+
+
 @given(STEPS)
 def test_rows_and_marks_keep_their_order(steps: list[Any]) -> None:
     calls, found = seen_after(steps, at_once=False)
@@ -83,7 +86,7 @@ def test_small_batches_of_several_channels_reach_the_head_as_one() -> None:
 
 @pytest.mark.parametrize(
     "large",
-    [batch(*range(8192)), ColumnBatch((pa.array(["x" * (4 << 20)]),), 1)],
+    [batch(*range(MANY)), ColumnBatch((pa.array(["x" * (16 << 20)]),), 1)],
     ids=["of many rows", "of many bytes"],
 )
 def test_a_large_batch_does_not_wait(large: ColumnBatch) -> None:
@@ -94,15 +97,15 @@ def test_a_large_batch_does_not_wait(large: ColumnBatch) -> None:
 
 def test_a_large_batch_is_not_copied_to_those_that_waited() -> None:
     gate, seen = gate_of(A)
-    large = batch(*range(8192))
+    large = batch(*range(MANY))
     gate.receive(*A, [([batch(1), large], None)])
-    assert [values[0].length for values in seen] == [1, 8192]
+    assert [values[0].length for values in seen] == [1, MANY]
     assert seen[1][0] is large
 
 
 def test_slices_count_with_what_they_keep_in_memory() -> None:
     gate, seen = gate_of(A)
-    whole = ColumnBatch((pa.array(["x" * 1024] * 1024),), 1024)
+    whole = ColumnBatch((pa.array(["x" * 4096] * 1024),), 1024)
     for _ in range(4):
         gate.receive(*A, [([whole.slice(0, 1)], None)])
     assert [values[0].length for values in seen] == [4]

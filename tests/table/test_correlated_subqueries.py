@@ -150,7 +150,7 @@ def test_an_aggregate_of_an_over_window_is_computed_per_outer_row(environments):
     query = "SELECT a, (SELECT MAX(n) FROM (SELECT COUNT(*) OVER (PARTITION BY r) AS n FROM u WHERE c <> a)) FROM t"
     expected = [(1, 1), (1, 1), (2, 1), (5, 1), (None, None)]
     assert result_of(environments["batch"], query) == sorted(expected, key=repr)
-    with pytest.raises(TableException, match="OverAggregate doesn't support consuming update and delete"):
+    with pytest.raises(TableException, match="OverAggregate doesn't support consuming update changes"):
         environments["streaming"].execute_sql(query)
 
 

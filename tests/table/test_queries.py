@@ -366,6 +366,8 @@ def test_navigation_that_is_about_no_single_row_is_refused(orders, measure, mess
     ("pattern", "message"),
     [
         ("A B+", "Greedy quantifiers are not allowed as the last element of a Pattern yet"),
+        ("A B+ C? D", "Optional pattern cannot be preceded by greedy pattern"),
+        ("A B{1,2} C*? D", "Optional pattern cannot be preceded by greedy pattern"),
         ("A B?? C", "Reluctant optional variables are not supported yet"),
         ("A*? B?", "Patterns that can produce empty matches are not supported"),
         ("(A B)+ C", "Groups of pattern variables with a quantifier are not supported"),

@@ -31,7 +31,7 @@ from firesteel.runtime.dispatcher.dispatcher import Archivist
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
-from firesteel.runtime.heartbeat.heartbeat_manager import check_heartbeats
+from firesteel.runtime.heartbeat.heartbeat_options import check_heartbeats
 from firesteel.runtime.highavailability.ha_services import ha_services, has_high_availability, storage_directory
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory

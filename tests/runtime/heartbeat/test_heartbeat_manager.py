@@ -6,7 +6,8 @@ import pytest
 
 from firesteel.common.options.option import InvalidOptionError
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager, check_heartbeats
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.heartbeat.heartbeat_options import check_heartbeats
 
 
 def test_heartbeats_are_requested_at_every_interval(clock: ManualClock) -> None:  # L24

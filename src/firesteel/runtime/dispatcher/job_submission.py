@@ -10,7 +10,7 @@ from firesteel.common.trust import pickling
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
-from firesteel.runtime.heartbeat.heartbeat_manager import check_heartbeats
+from firesteel.runtime.heartbeat.heartbeat_options import check_heartbeats
 
 __all__ = ["JobSubmissionError", "check_job_graph", "checked", "submittable"]
 

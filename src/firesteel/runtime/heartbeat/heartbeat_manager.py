@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from firesteel.common.options.option import InvalidOptionError
-from firesteel.common.options.rpc_options import HEARTBEAT_INTERVAL, HEARTBEAT_TIMEOUT
 from firesteel.runtime.clock import Clock, Timer
 
-__all__ = ["HeartbeatManager", "HeartbeatMonitors", "check_heartbeats"]
+__all__ = ["HeartbeatManager", "HeartbeatMonitors"]
 
 logger = logging.getLogger(__name__)
 
 _TOLERANCE_S = 1e-6  # A timer may fire a rounding error before its deadline.
-
-
-def check_heartbeats(configuration: Mapping[str, str]) -> None:
-    """Check that heartbeats come before their timeout.
-
-    Raises:
-        InvalidOptionError: they do not, so that each process would be taken for lost.
-    """
-    interval_s, timeout_s = HEARTBEAT_INTERVAL.of(configuration), HEARTBEAT_TIMEOUT.of(configuration)
-    if timeout_s < interval_s:
-        raise InvalidOptionError(
-            f"option {HEARTBEAT_TIMEOUT.key!r}, {timeout_s:g} s, must not be less than {HEARTBEAT_INTERVAL.key!r}, "
-            f"{interval_s:g} s"
-        )
 
 
 class HeartbeatMonitors:

@@ -50,6 +50,13 @@ class Matched:
         for group in self._groups[name]:
             self._places[group].append(place)
 
+    def copy(self) -> Matched:
+        """Return the same rows, to go on otherwise."""
+        copied = Matched(self.start, self._groups)
+        copied.rows, copied.labels = self.rows, self.labels.copy()
+        copied._places = {group: places.copy() for group, places in self._places.items()}
+        return copied
+
     def back_to(self, length: int) -> None:
         """Leave out the rows after the first ones."""
         while len(self.labels) > length:

@@ -30,26 +30,29 @@ class DeadEnds:
             self._ends = {end for end in self._ends if end[2] >= self._removed}
             self._kept = len(self._ends)
 
-    def has(self, step: int, taken: int, place: int) -> bool:
-        """Return whether no match is found from somewhere."""
-        return (step, taken, place + self._removed) in self._ends
+    def add(self, step: int, taken: int, place: int) -> bool:
+        """Add where no match is found, and return whether that is new.
 
-    def add(self, step: int, taken: int, place: int) -> None:
-        """Add where no match is found; if there is one after all, all dead ends are to be forgotten."""
-        self._ends.add((step, taken, place + self._removed))
+        If there is one after all, all dead ends are to be forgotten.
+        """
+        end = (step, taken, place + self._removed)
+        if end in self._ends:
+            return False
+        self._ends.add(end)
+        return True
 
 
-_Point = tuple[int, int, int, bool]
-"""A place of the search to go on from: a step of the pattern, the number of rows of it and of the whole match so far,
-and whether only the next row is to be tried, and not all ways from here."""
+_Thread = tuple[int, int, Matched]
+"""A match so far: the step of its last row, or the first step, the number of rows of that step, and all rows."""
 
 
 class Search:
     """Searches for the match that starts at one row.
 
-    The rules are those of Flink's NFA. A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its
-    condition, without backtracking if a later variable then finds no row. An optional variable (`A?`) and a reluctant
-    loop (`A+?`) are left as early as possible, because the match that ends first wins.
+    The rules are those of Flink's NFA: all ways to match the rows so far are followed from row to row, so the match
+    that ends first wins. Of those that end with the same row it is the one whose rows are of earlier variables. A
+    greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its condition, and the row after it must
+    not satisfy it, even if the loop may have no further row.
 
     Args:
         steps: The steps of the pattern.
@@ -71,68 +74,74 @@ class Search:
         dead_ends: DeadEnds | None,
     ) -> None:
         self._steps, self._take, self._within = steps, take, within
-        self._matched = Matched(start, groups)
-        self._points: list[_Point] = [(0, 0, 0, False)]
-        self._is_over = False
+        self._start, self._length = start, 0
+        self._threads: list[_Thread] = [(0, 0, Matched(start, groups))]
         self.dead_ends = dead_ends
         self.waits = False
 
     def remove_rows(self, removed: int) -> None:
         """Forget the first rows, which are before the start."""
-        self._matched.start -= removed
+        self._start -= removed
+        for _, _, matched in self._threads:
+            matched.start = self._start
         if self.dead_ends is not None:
             self.dead_ends.remove_rows(removed)
 
     def run(self, rows: Sequence[Cell], now: int) -> Matched | None:
         """Return the match, or None; if the search waits for more rows it is to be run again when they have come.
 
-        The points to go on from are a stack and no calls, as a match may have any number of rows.
-
         Args:
             rows: The rows of the partition, each with its time.
             now: The time up to which all rows have come.
         """
-        self._matched.rows, self.waits = rows, False
-        within = self._within
-        self._is_over = within is not None and now - rows[self._matched.start][0] >= within
-        points, matched, last = self._points, self._matched, len(self._steps)
-        while points:
-            point = points.pop()
-            step, taken, length, takes = point
-            if len(matched.labels) > length:
-                matched.back_to(length)
-            if step == last:
-                if length:
-                    return matched
-                continue
-            current, ends = self._steps[step], None if takes else self.dead_ends
-            # Without an upper bound it does not matter how many rows there are beyond the least number.
-            least = min(taken, current.low) if current.high is None else taken
-            if ends is not None and ends.has(step, least, matched.start + length):
-                continue
-            must_take = takes or taken < current.low
-            is_taken = (must_take or current.is_greedy_loop) and self._takes(current, taken, length)
-            if self.waits:  # as in Flink, for rows that may make a match that begins here, whatever else there is
-                points.append(point)
+        begun, within = rows[self._start][0], self._within
+        self.waits = False
+        while self._threads:
+            place = self._start + self._length
+            if place >= len(rows):
+                # As in Flink, for rows that may make a match that begins here.
+                self.waits = within is None or now - begun < within
                 return None
-            if ends is not None:
-                ends.add(step, least, matched.start + length)
-            if is_taken:
-                points.append((step, taken + 1, length + 1, False))
-            elif not must_take:
-                if not (current.is_greedy_loop or taken == current.high):
-                    points.append((step, taken, length, True))  # later: leaving the step comes first
-                points.append((step + 1, 0, length, False))
+            if within is not None and rows[place][0] - begun >= within:
+                return None
+            threads, self._threads = self._threads, []
+            for step, taken, matched in threads:
+                matched.rows = rows
+                self._threads += self._followed(step, taken, matched, True)
+            self._length += 1
+            for step, taken, matched in self._threads:
+                if self._is_complete(step, taken):
+                    return matched
         return None
 
-    def _takes(self, current: Step, taken: int, length: int) -> bool:
-        """Take the next row if it satisfies the condition of the step's variable, and return whether it does."""
-        rows, start = self._matched.rows, self._matched.start
-        if current.high is not None and taken >= current.high:
-            return False
-        if start + length >= len(rows):
-            self.waits = not self._is_over
-            return False
-        if self._within is not None and rows[start + length][0] - rows[start][0] >= self._within:
-            return False
-        return self._take(current.name, self._matched)
+    def _followed(self, step: int, taken: int, matched: Matched, is_last: bool) -> list[_Thread]:
+        """Return the ways in which a match takes the next row, the first one is the one to be preferred.
+
+        Args:
+            step: The step of its last row, or one that it may go on to.
+            taken: The number of its rows of the step.
+            matched: The match, which stays as it is unless this is its last use.
+            is_last: Whether it is.
+        """
+        if step == len(self._steps):
+            return []
+        current, ends = self._steps[step], self.dead_ends
+        # Without an upper bound it does not matter how many rows there are beyond the least number.
+        least = min(taken, current.low) if current.high is None else taken
+        if ends is not None and not ends.add(step, least, self._start + self._length):
+            return []
+        may_leave, is_full = taken >= current.low, current.high is not None and taken >= current.high
+        later: list[_Thread] = []
+        if may_leave and not current.is_greedy_loop:
+            later = self._followed(step + 1, 0, matched, False)
+        if (current.is_greedy_loop or not is_full) and self._take(current.name, matched):
+            taking = matched if is_last or is_full else matched.copy()
+            if taking is not matched or is_full:
+                matched.back_to(self._length)
+            return later if is_full else [(step, taken + 1, taking), *later]
+        if may_leave and current.is_greedy_loop:
+            return self._followed(step + 1, 0, matched, is_last)
+        return later
+
+    def _is_complete(self, step: int, taken: int) -> bool:
+        return taken >= self._steps[step].low and not any(later.low for later in self._steps[step + 1 :])

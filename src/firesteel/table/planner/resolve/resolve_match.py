@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from firesteel.columns.column_types import BooleanType, DataType, NullType, TimestampType
@@ -212,6 +213,8 @@ def _check(query: q.MatchRecognize) -> None:
         )
     if any((step.low, step.high) == (0, 1) and not step.greedy for step in steps):
         raise TableException("Reluctant optional variables are not supported yet.")
+    if any(step.low == 0 and step.high in (1, None) and before.is_greedy_loop for before, step in pairwise(steps)):
+        raise TableException("Optional pattern cannot be preceded by greedy pattern")
     if steps[-1].is_greedy_loop:
         raise TableException(
             "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
