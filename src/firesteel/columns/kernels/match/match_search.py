@@ -74,6 +74,8 @@ class Search:
         dead_ends: DeadEnds | None,
     ) -> None:
         self._steps, self._take, self._within = steps, take, within
+        # The last step that must have a row.
+        self._last = max((place for place, step in enumerate(steps) if step.low), default=0)
         self._start, self._length = start, 0
         self._threads: list[_Thread] = [(0, 0, Matched(start, groups))]
         self.dead_ends = dead_ends
@@ -110,7 +112,7 @@ class Search:
                 self._threads += self._followed(step, taken, matched, True)
             self._length += 1
             for step, taken, matched in self._threads:
-                if self._is_complete(step, taken):
+                if step >= self._last and taken >= self._steps[step].low:
                     return matched
         return None
 
@@ -142,6 +144,3 @@ class Search:
         if may_leave and current.is_greedy_loop:
             return self._followed(step + 1, 0, matched, is_last)
         return later
-
-    def _is_complete(self, step: int, taken: int) -> bool:
-        return taken >= self._steps[step].low and not any(later.low for later in self._steps[step + 1 :])
