@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
 
+_FIRST_ROWS = 8192
 _MOST_ROWS = 1 << 20
-"""Rows that change the groups at once, unless their results take too much room."""
+"""Rows that change the groups at once, at first and at most, unless their results take too much room."""
 
 _RESULT_BYTES = 64 << 20
 """About the most bytes of results of the rows that change the groups at once."""
@@ -98,7 +99,7 @@ class GroupAggregate(Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
-        self._at_once = plan.mini_batch_rows or _MOST_ROWS
+        self._at_once = plan.mini_batch_rows or _FIRST_ROWS
         self._cleaning = CleaningTime(self._ttl_ms, context.now_ms)
         self._ranked = RankedCalls(())
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
