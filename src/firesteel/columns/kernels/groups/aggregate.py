@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
 
-_FIRST_ROWS = 8192
+_FIRST_ROWS = 1 << 14
 _MOST_ROWS = 1 << 20
 """Rows that change the groups at once, at first and at most, unless their results take too much room."""
 
