@@ -265,6 +265,9 @@ class WindowQuery:
         return f"SELECT x.id, y.id, y.v FROM {found}"
 
 
+_NEEDED = ["", "", "+", "{2}", "{1,2}"]
+
+
 class Pattern:
     """A query with MATCH_RECOGNIZE whose symbols exclude each other, so that Python's `re` finds its matches.
 
@@ -275,9 +278,11 @@ class Pattern:
     def __init__(self, seed):
         choose = random.Random(seed)
         # As symbols exclude each other, and none occurs twice, it does not matter how greedy a loop is.
-        *looped, last = choose.sample("ABC", 3)
-        self._parts = [(symbol, choose.choice(["", "", "+", "*", "?", "{2}", "{1,2}"])) for symbol in looped]
-        self._parts.append((last, ""))  # a pattern can't end with what is greedy
+        first, second, last = choose.sample("ABC", 3)
+        many = choose.choice([*_NEEDED, "?", "*"])
+        # What is optional can't follow what is greedy, and a pattern can't end with that.
+        following = _NEEDED if many in ("+", "*", "{1,2}") else [*_NEEDED, "?", "*"]
+        self._parts = [(first, many), (second, choose.choice(following)), (last, "")]
         self._skips_to_next = choose.random() < 0.4
 
     def query(self):
