@@ -111,6 +111,9 @@ class GroupAggregate(Grouping):
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context, self._ttl_ms)
+        if self._distinct.counts_null:
+            self.go_by_rows()
+            return
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
