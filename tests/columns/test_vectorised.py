@@ -21,7 +21,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.vector_values import VectorStates, VectorValue
 from firesteel.columns.kernels.calls.vectorized import group_calls, mergeable_calls, vector_calls, window_calls
-from firesteel.columns.kernels.groups import aggregate, distinct_values, gathered_groups
+from firesteel.columns.kernels.groups import aggregate, distinct_values, gathered_groups, group_vectors
 from firesteel.columns.kernels.groups.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.rows import saved_rows
 from firesteel.columns.kernels.times.time_windows import WindowPlan
@@ -89,6 +89,7 @@ DISTINCT = [
     call("COUNT", TEXT, BIG, distinct=True),
     *(call(name, TINY, distinct=True) for name in ("SUM", "AVG", "MAX")),
     call("SUM", TINY, condition=FLAG, distinct=True),
+    *(call(name, TEXT, distinct=True) for name in ("LISTAGG", "COLLECT", "ARRAY_AGG", "ARRAY_AGG_IGNORE_NULLS")),
 ]
 
 
@@ -251,9 +252,28 @@ def test_strings_are_joined_with_any_delimiter(delimiter, batches, by_rows):
         fast = Run(factory, by_rows=by_rows, deltas=saved(fast.backend.full()))
 
 
-def test_results_that_grow_are_emitted_in_parts(monkeypatch):
-    monkeypatch.setattr(aggregate, "_RESULT_BYTES", 10_000)
-    run = Run(grouping((), [call("LISTAGG", TEXT)]))
+@pytest.mark.parametrize(
+    "plan",
+    [
+        *(call(name, TEXT) for name in ("LISTAGG", "ARRAY_AGG", "COLLECT", "LAST_VALUE")),
+        *(call(name, BIG) for name in ("ARRAY_AGG", "COLLECT")),
+    ],
+    ids=lambda plan: f"{plan.function} {plan.arguments}",
+)
+def test_results_that_take_much_room_are_emitted_in_parts(monkeypatch, plan):
+    monkeypatch.setattr(group_vectors, "RESULT_BYTES", 20_000)
+    factory, batch = grouping((), [plan]), batch_of([(f"{i:0200}", 1, 1, 1, i, *row()[5:]) for i in range(400)], ARROW)
+    fast, slow = Run(factory), Run(factory, by_rows=True)
+    for run in (fast, slow):
+        run.kernel.process(0, batch)
+    assert len(fast.changes) > 5
+    assert max(part.columns[0].nbytes for part in fast.changes) < 200_000
+    assert fast.take_rows() == slow.take_rows()
+
+
+def test_fewer_rows_go_together_if_results_made_before_grow(monkeypatch):
+    monkeypatch.setattr(aggregate, "RESULT_BYTES", 10_000)
+    run = Run(grouping((), [call("LISTAGG", TEXT)], retracts=True))
     run.kernel.process(0, batch_of([row(TEXT, "a" * 10)] * 50, ARROW))
     run.changes.clear()
     run.kernel.process(0, batch_of([row(TEXT, "a" * 10)] * 50, ARROW))
@@ -261,6 +281,20 @@ def test_results_that_grow_are_emitted_in_parts(monkeypatch):
     assert parts > 5
     assert len(results) == 100
     assert results[-1] == (UPDATE_AFTER, repr(",".join(["a" * 10] * 100)))
+
+
+@pytest.mark.parametrize("name", ["LISTAGG", "COLLECT", "ARRAY_AGG"])
+def test_distinct_values_are_collected_and_restored(name):
+    """NULL is a value of ARRAY_AGG, as in Flink; the state of COLLECT looks like that of distinct values."""
+    factory = grouping((NUMBER,), [call(name, TEXT, distinct=True)])
+    batch = batch_of([(text, 1, *row()[2:]) for text in ("a", None, "a", "b", None)], ARROW)
+    fast, slow = Run(factory), Run(factory, by_rows=True)
+    for _ in range(3):
+        for run in (fast, slow):
+            run.kernel.process(0, batch)
+            run.kernel.flush()
+        assert fast.take_rows() == slow.take_rows()
+        fast = Run(factory, deltas=saved(fast.backend.full()))
 
 
 RETRACTABLE = [plan for plan in (*CALLS, *COLLECTING) if group_calls([plan], TYPES, True)]

@@ -21,7 +21,14 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.value_accumulators import RetractableExtreme
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, has_negative_zero, is_finite
+from firesteel.columns.kernels.calls.vector_calls import (
+    Fields,
+    Results,
+    VectorCall,
+    has_negative_zero,
+    is_finite,
+    sizes_of,
+)
 from firesteel.columns.kernels.ranks.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.ranks.ranked_rows import Ranked, RankedRows
 from firesteel.columns.kernels.rows.key_numbers import groups_by
@@ -150,7 +157,8 @@ class VectorRanked(VectorCall):
         shown[timeline.after[there[found.changed]]] = codes[found.after]
         # A place that is not set shows what the last one before it shows; the first one of each group is set.
         shown = shown[np.maximum.accumulate(np.where(shown == -2, 0, np.arange(len(shown))))]
-        return Results(shown, shown < 0, lambda numbers, nulls: values.take(pa.array(numbers, mask=nulls)))
+        sizes = np.append(sizes_of(values), 0)[shown]
+        return Results(shown, shown < 0, lambda numbers, nulls: values.take(pa.array(numbers, mask=nulls)), sizes)
 
     def _values_of(self, batch: ColumnBatch, keys: ColumnBatch) -> ColumnBatch:
         """Return the rows of a batch as values are kept, given the keys of their groups."""

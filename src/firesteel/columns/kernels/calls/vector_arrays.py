@@ -59,7 +59,8 @@ class VectorArrayAgg(VectorCall):
         after = timeline.starts + groups.sizes
         ends, nulls = prefixes.ends[after], prefixes.nulls[after]
         column = partial(self._prefixes, prefixes)
-        return Results(prefixes.ends, prefixes.nulls, column), _objects(prefixes.joined(ends, nulls), nulls)
+        results = Results(prefixes.ends, prefixes.nulls, column, prefixes.sizes())
+        return results, _objects(prefixes.joined(ends, nulls), nulls)
 
     def _prefixes(self, prefixes: Prefixes, ends: Array, nulls: Array | None) -> pa.Array:
         return self._arrays(prefixes.joined(ends, nulls), nulls)

@@ -35,6 +35,10 @@ _FLOATS = (t.FloatType, t.DoubleType)
 NUMBERS = (*_INTEGERS, *_FLOATS)
 
 
+_OVERHEAD = 16
+"""The number of bytes of a value of fixed width, or of the place of a text."""
+
+
 class Results(NamedTuple):
     """The results of a call, as values that are equal if the results are.
 
@@ -42,11 +46,13 @@ class Results(NamedTuple):
         values: A value per result: a number, or the result itself.
         nulls: A mask of the results that are NULL; None if none is.
         column: Converts some of the values, with their mask, to a column of results.
+        sizes: About how many bytes each result takes; None if few.
     """
 
     values: Array
     nulls: Array | None
     column: Callable[[Array, Array | None], pa.Array]
+    sizes: Array | None = None
 
 
 class VectorCall:
@@ -334,6 +340,13 @@ def counted(batch: ColumnBatch, arguments: Sequence[int], condition: int | None)
         if batch.columns[index].null_count:
             valid = valid & to_numpy(batch.columns[index].is_valid())
     return valid
+
+
+def sizes_of(values: pa.Array) -> Array:
+    """Return the number of bytes of each value, and of what it takes to find it."""
+    is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
+    sizes: Array = to_numpy(pc.fill_null(pc.binary_length(values), 0)) if is_text else np.zeros(len(values))
+    return sizes.astype(np.int64) + _OVERHEAD
 
 
 def chosen(batch: ColumnBatch, condition: int | None) -> Array:

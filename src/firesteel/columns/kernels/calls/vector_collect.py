@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, sizes_of
 from firesteel.columns.kernels.calls.vector_values import are_plain, objects
 from firesteel.columns.kernels.rows.key_numbers import comparable
 from firesteel.columns.kernels.rows.segments import ranges
@@ -71,11 +72,11 @@ class VectorCollect(VectorCall):
         changed[timeline.starts], changed[places] = timeline.starts, places
         found = multisets.at(timeline.starts + groups.sizes)
         after = [_lists(pylist(found.values), found.ends), _lists(found.counts.tolist(), found.ends)]
-        return Results(
-            np.maximum.accumulate(changed), None, lambda numbers, _: self._maps(multisets.at(numbers))
-        ), after
+        shown = np.maximum.accumulate(changed)
+        return Results(shown, None, partial(self._maps, multisets), multisets.sizes()), after
 
-    def _maps(self, found: _Found) -> pa.Array:
+    def _maps(self, multisets: _Multisets, places: Array, nulls: Array | None) -> pa.Array:
+        found = multisets.at(places)
         return pa.MapArray.from_arrays(pa.array(found.ends, pa.int32()), found.values, found.counts).cast(self.type)
 
     def load(self, states: Sequence[State]) -> Fields:
@@ -124,10 +125,20 @@ class _Multisets:
         self._length = len(begins) + 1
         self._added = np.sort(added * self._length + places)
 
+    def sizes(self) -> Array:
+        """Return about how many bytes the values at each place take."""
+        totals = np.concatenate([[0], np.cumsum(sizes_of(self._values)[self._by_place])])
+        low, high = self._bounds(np.arange(len(self._begins)))
+        found: Array = totals[high] - totals[low]
+        return found
+
+    def _bounds(self, places: Array) -> tuple[Array, Array]:
+        low = np.searchsorted(self._firsts, self._begins[places])
+        return low, np.searchsorted(self._firsts, places, "right")
+
     def at(self, places: Array) -> _Found:
         """Return the values of groups at some places."""
-        low = np.searchsorted(self._firsts, self._begins[places])
-        high = np.searchsorted(self._firsts, places, "right")
+        low, high = self._bounds(places)
         numbers = self._by_place[ranges(low, high)]
         until = np.repeat(places, high - low)
         begun = np.searchsorted(self._added, numbers * self._length)

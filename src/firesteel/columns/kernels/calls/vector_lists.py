@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.functions.value_accumulators import DELIMITER
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, to_numpy
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, sizes_of, to_numpy
 from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.pylist import pylist
 from firesteel.common.encoding.array_columns import write_integers, write_numbered
@@ -68,7 +68,9 @@ class VectorListAgg(VectorCall):
         prefixes = Prefixes(timeline, groups, [kept], [strings.cast(pa.string())], self.counted(batch), delimiter)
         if not delimiter:
             prefixes.skip_empty()
-        results = Results(prefixes.ends, prefixes.nulls, lambda ends, nulls: _strings(prefixes, ends, nulls))
+        results = Results(
+            prefixes.ends, prefixes.nulls, lambda ends, nulls: _strings(prefixes, ends, nulls), prefixes.sizes()
+        )
         after = timeline.starts + groups.sizes
         joined = _strings(prefixes, prefixes.ends[after], prefixes.nulls[after])
         return results, [objects(pylist(joined)), np.full(groups.count, delimiter, object)]
@@ -165,10 +167,20 @@ class Prefixes:
         ends = np.append(np.maximum.accumulate(np.where(is_change, numbers + 1, 0)), 0)
         self.ends = np.where(self.nulls, self.ends, ends[self.ends - 1])
 
+    def sizes(self) -> Array:
+        """Return about how many bytes it takes to join each prefix."""
+        sizes = sum((sizes_of(elements) for elements in self._elements), np.zeros(len(self._begins), np.int64))
+        totals = np.concatenate([[0], np.cumsum(sizes)])
+        found: Array = totals[self.ends] - totals[self._begins_of(self.ends, self.nulls)]
+        return found
+
+    def _begins_of(self, ends: Array, nulls: Array) -> Array:
+        return np.where(nulls, ends, np.append(self._begins, 0)[ends - 1])
+
     def joined(self, ends: Array, nulls: Array | None) -> list[pa.Array]:
         """Return the parts of some prefixes, joined; empty for those without values."""
         assert nulls is not None
-        begins = np.where(nulls, ends, np.append(self._begins, 0)[ends - 1])
+        begins = self._begins_of(ends, nulls)
         offsets = np.concatenate([[0], np.cumsum(ends - begins)])
         places = pa.array(np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], ends - begins))
         ends_of_lists = pa.array(offsets, pa.int32())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from firesteel.columns.kernels.calls.vector_calls import (
     chosen,
     has_negative_zero,
     is_finite,
+    sizes_of,
     to_numpy,
 )
 from firesteel.columns.pylist import pylist
@@ -92,7 +93,8 @@ class VectorValue(VectorCall):
         nulls = found == missing
         found = np.where(nulls, 0, found)
         shown = found if self._is_by_value else numbers[found]
-        results = Results(shown, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)))
+        sizes = np.append(sizes_of(distinct), 0)[shown]
+        results = Results(shown, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)), sizes)
         ends = timeline.starts + groups.sizes
         return results, [objects(pylist(results.column(shown[ends], nulls[ends])))]
 
@@ -183,7 +185,7 @@ class VectorStates(VectorCall):
             elif row is not None:
                 (add if sign > 0 else retract)(of_groups[group], *row)
             results[place] = value(of_groups[group])
-        return Results(results, None, self.column), states
+        return Results(results, None, self.column, _sizes_of(results)), states
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the arguments of each row, None if it does not count."""
@@ -220,6 +222,11 @@ class VectorStates(VectorCall):
     def column(self, values: Array, nulls: Array | None) -> pa.Array:
         """Return results as a column."""
         return pa.array(values.tolist(), self.type)
+
+
+def _sizes_of(values: Array) -> Array:
+    """Return about how many bytes texts and lists take as columns."""
+    return np.fromiter((8 * len(value) if isinstance(value, Sized) else 8 for value in values.tolist()), np.int64)
 
 
 def objects(values: list[Cell]) -> Array:

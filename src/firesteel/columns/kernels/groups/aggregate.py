@@ -16,11 +16,12 @@ from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_calls import RankedCalls
 from firesteel.columns.kernels.calls.vector_calls import VectorCall
+from firesteel.columns.kernels.calls.vector_values import VectorStates
 from firesteel.columns.kernels.calls.vectorized import group_calls
 from firesteel.columns.kernels.groups.distinct_filters import DistinctFilters
 from firesteel.columns.kernels.groups.flat_aggregate import FlatAggregate
 from firesteel.columns.kernels.groups.gathered_groups import GatheredGroups
-from firesteel.columns.kernels.groups.group_vectors import GroupVectors, load, results
+from firesteel.columns.kernels.groups.group_vectors import RESULT_BYTES, GroupVectors, load, results
 from firesteel.columns.kernels.groups.grouping import Grouping
 from firesteel.columns.row_groups import can_factorize
 from firesteel.columns.rows import (
@@ -36,17 +37,16 @@ from firesteel.columns.state_layout import Layout, groups_layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _GIVEN_AT_ONCE = 10_000
 """Maximum rows per emitted batch of a bounded query."""
 
-_FIRST_ROWS = 1 << 14
 _MOST_ROWS = 1 << 20
-"""Rows that change the groups at once, at first and at most, unless their results take too much room."""
+"""Rows that change the groups at once."""
 
-_RESULT_BYTES = 64 << 20
-"""About the most bytes of results of the rows that change the groups at once."""
+_MOST_OBJECTS = 1024
+"""So many rows at most if all results are there before any is emitted."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class GroupAggregate(Grouping):
         self._types = [arrow_type(kind) for kind in plan.output_types]
         self._gathered: GatheredGroups | None = None
         self._vectors: GroupVectors | None = None
-        self._at_once = plan.mini_batch_rows or _FIRST_ROWS
+        self._at_once = plan.mini_batch_rows or _MOST_ROWS
+        self._grows = False
         self._cleaning = CleaningTime(self._ttl_ms, context.now_ms)
         self._ranked = RankedCalls(())
         self._distinct = DistinctFilters(plan.keys, plan.calls, plan.input_types, plan.retracts)
@@ -110,6 +111,9 @@ class GroupAggregate(Grouping):
             self._calls = None if self._distinct else calls
             return
         self._distinct.open(context, self._ttl_ms)
+        if self._distinct.counts_null:
+            self.go_by_rows()
+            return
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
@@ -129,6 +133,8 @@ class GroupAggregate(Grouping):
                 return
             are_changed |= self._ranked.take(self._table)
         self._vectors = self._new_vectors(calls, types)
+        if not self._plan.mini_batch_rows and any(isinstance(call, VectorStates) for call in calls):
+            self._at_once, self._grows = _MOST_OBJECTS, True
         self._vectors.take(are_changed)
 
     def _new_vectors(self, calls: list[VectorCall], types: list[pa.DataType]) -> GroupVectors:
@@ -199,11 +205,14 @@ class GroupAggregate(Grouping):
             self.go_by_rows()
         return False
 
-    def _emit(self, changes: ColumnBatch, rows: int) -> None:
-        """Emit the changes by some rows; where results grow with their groups, the next ones are fewer."""
-        self.context.emit(changes)
-        if not self._plan.mini_batch_rows:
-            self._at_once = max(1, min(_MOST_ROWS, rows * _RESULT_BYTES // max(1, changes.nbytes)))
+    def _emit(self, changes: Iterable[ColumnBatch], rows: int) -> None:
+        """Emit the changes by some rows; where these may take much room, the next rows are fewer."""
+        size = 1
+        for part in changes:
+            self.context.emit(part)
+            size += part.nbytes if self._grows else 0
+        if self._grows:
+            self._at_once = max(1, min(_MOST_OBJECTS, rows * RESULT_BYTES // size))
 
     def flush(self) -> None:
         """Write the distinct values that have changed; the groups are written as columns."""

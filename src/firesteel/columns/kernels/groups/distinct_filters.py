@@ -34,6 +34,7 @@ class DistinctFilters:
 
     Attributes:
         calls: The calls, with FILTERs instead of DISTINCT; `add_columns` adds their columns.
+        counts_null: Whether NULL is a value of a call, which is none here.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class DistinctFilters:
             for arguments, numbers in by_arguments.items()
         ]
         self._values: list[DistinctValues] = []
+        self.counts_null = any(call.distinct and str(call.function).upper() == "ARRAY_AGG" for call in calls)
 
     def __bool__(self) -> bool:
         return bool(self._plans)
@@ -136,4 +138,8 @@ class DistinctFilters:
     def _are_in(self, table: StateTable) -> bool:
         """Return whether the states of the groups hold the values; they do in all groups or in none."""
         first = next(iter(table.data.values()), None)
-        return first is not None and isinstance(first[1][self._places()[0][0]][0], dict)
+        if first is None:
+            return False
+        # The states of some functions begin with a `dict`, too, and no other has a list behind it.
+        values, *rest = first[1][self._places()[0][0]]
+        return isinstance(values, dict) and len(rest) == 1 and isinstance(rest[0], list)

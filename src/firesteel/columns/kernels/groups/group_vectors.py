@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,12 @@ from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall
 from firesteel.columns.kernels.groups.group_store import FoundGroups, GroupStore
+from firesteel.columns.kernels.rows.live_rows import parts_of
 from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
+
+RESULT_BYTES = 64 << 20
+"""About the most bytes of results that are made at once."""
 
 GroupState = list[Cell]
 """`[row count, accumulators, values of the key]`."""
@@ -119,8 +123,8 @@ class GroupVectors:
         """Take the restored groups out of the table; it may have noted that they have changed."""
         self._store.take(are_changed)
 
-    def change(self, batch: ColumnBatch) -> ColumnBatch | None:
-        """Add or retract rows and return the changelog of the results.
+    def change(self, batch: ColumnBatch) -> Iterator[ColumnBatch] | None:
+        """Add or retract rows and return the changelog of the results, in parts.
 
         Returns:
             None if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
@@ -211,8 +215,8 @@ class GroupVectors:
 
     def _changelog(
         self, keys: ColumnBatch, before: Array, after: Array, found: Sequence[Results], counts: Array
-    ) -> ColumnBatch:
-        """Return +I for groups that have rows now, -D for those that have none, -U and +U for others that are updated.
+    ) -> Iterator[ColumnBatch]:
+        """Yield +I for groups that have rows now, -D for those that have none, -U and +U for others that are updated.
 
         Args:
             keys: Rows with the keys of the groups.
@@ -222,7 +226,7 @@ class GroupVectors:
             counts: The timeline of the number of rows.
         """
         changed = np.full(keys.length, self._emits_unchanged)
-        for values, nulls, _ in found:
+        for values, nulls, *_ in found:
             different = values[after] != values[before]
             if values.dtype == object:  # NaN is the same as NaN
                 different = different & ((values[after] == values[after]) | (values[before] == values[before]))
@@ -239,8 +243,15 @@ class GroupVectors:
         update = np.where(is_last, UPDATE_AFTER, UPDATE_BEFORE)
         kinds = np.where(is_insert[rows], INSERT, np.where(is_delete[rows], DELETE, update)).astype(np.int8)
         places = np.where(are_retractions(kinds), before[rows], after[rows])
+        sizes = sum((part.sizes[places] for part in found if part.sizes is not None), np.zeros(len(rows), np.int64))
+        for start, stop in parts_of(sizes, RESULT_BYTES):
+            yield self._rows(keys, rows[start:stop], found, places[start:stop], kinds[start:stop])
+
+    def _rows(
+        self, keys: ColumnBatch, rows: Array, found: Sequence[Results], places: Array, kinds: Array
+    ) -> ColumnBatch:
         taken = pa.array(rows)
         columns = [keys.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)]
-        for values, nulls, column in found:
+        for values, nulls, column, _ in found:
             columns.append(column(values[places], None if nulls is None else nulls[places]))
         return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)
