@@ -17,6 +17,7 @@ __all__ = [
     "duration",
     "integer",
     "integer_from",
+    "key_groups",
     "memory",
     "number",
     "number_between",
@@ -29,6 +30,7 @@ __all__ = [
 
 T = TypeVar("T")
 _LARGEST_PORT = 65535
+_MOST_KEY_GROUPS = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,13 @@ def integer_from(least: int) -> Kind[int]:
     return Kind("int", parse)
 
 
+def _key_groups(text: str) -> int:
+    number = _whole(text)
+    if number != -1 and not 0 < number <= _MOST_KEY_GROUPS:
+        raise ValueError(f"{text!r} is neither -1 nor a whole number from 1 to {_MOST_KEY_GROUPS}")
+    return number
+
+
 def number_between(least: float, most: float) -> Kind[float]:
     """Return the type of numbers from `least` to `most`."""
 
@@ -159,6 +168,9 @@ ports: Kind[tuple[int, ...]] = Kind("ports", _ports)
 number: Kind[float] = Kind("float", _number)
 boolean: Kind[bool] = Kind("boolean", _boolean)
 integer: Kind[int] = Kind("int", _whole)
+
+key_groups: Kind[int] = Kind("int", _key_groups)
+"""Numbers of key groups; -1 for one that follows from the parallelism."""
 string = text_kind("string")
 host = text_kind("host")
 path = text_kind("path")

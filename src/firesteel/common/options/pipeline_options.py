@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import boolean, choice, duration, integer_from, mapping, string
+from firesteel.common.options.kinds import boolean, choice, duration, integer_from, key_groups, mapping, string
 from firesteel.common.options.option import Option
 
 DEFAULT_PARALLELISM = Option(
@@ -21,7 +21,7 @@ PIPELINE_NAME = Option(
 )
 MAX_PARALLELISM = Option(
     "pipeline.max-parallelism",
-    integer_from(-1),
+    key_groups,
     "-1",
     "Largest parallelism that the job can be rescaled to; -1 derives it from the parallelism",
 )
