@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -63,6 +64,19 @@ class Run:
     def change(self, side: int, changes: list[tuple[Any, int]]) -> None:
         batch = batch_of([row for row, _ in changes], [arrow_type(INT)] * 2, [kind for _, kind in changes])
         self.kernel.process(side, batch)
+
+
+@pytest.mark.parametrize("kind", ["SEMI", "ANTI"])
+def test_a_null_of_a_side_with_nothing_but_its_key_comes_and_goes(kind: str) -> None:
+    """Rows whose key is NULL are not in the index by key, also if they are the key alone."""
+    run = Run(kind, True)
+    run.plan = replace(run.plan, keys=((0,), (0,)), left_types=(INT,), right_types=(INT,))
+    run.start(0, [])
+    for side, change, value in ((0, INSERT, 1), (1, INSERT, None), (1, DELETE, None)):
+        run.kernel.process(side, batch_of([(value,)], [arrow_type(INT)], [change]))
+        if change == INSERT and side == 1:
+            assert +run.shown == (Counter({(1,): 1}) if kind == "SEMI" else Counter())
+    assert +run.shown == (Counter() if kind == "SEMI" else Counter({(1,): 1}))
 
 
 def expected(kind: str, null_aware: bool, sides: tuple[Counter[Any], Counter[Any]]) -> Counter[Any]:

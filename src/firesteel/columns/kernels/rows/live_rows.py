@@ -101,8 +101,8 @@ class LiveRows:
         self._keys, self._width = keys, width
         self._replaces, self._identity = unique is not None, tuple(range(width)) if unique is None else unique
         self._others = tuple(column for column in self._identity if column not in keys)
-        # Rows of an outer join are not in the index by key if a part of it is NULL.
-        self._is_found_by_key = not (counts or self._others)
+        # The index by key has no row with NULL in its key. Outer joins keep such rows, and NOT IN, whose rows replace none.
+        self._is_found_by_key = self._replaces and not (counts or self._others)
         self._log = SavedRows(context.table(name), keys, context.max_parallelism)
         self._max_parallelism = context.max_parallelism
         self._ttl_ms, self._now_ms = ttls_ms[0], context.now_ms
