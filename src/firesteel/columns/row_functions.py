@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 
 from firesteel.columns import column_types as t
 from firesteel.columns.cells import Cell
@@ -40,7 +39,7 @@ def row_function(rex: Rex, columns: Sequence[RowFunction] | None = None) -> RowF
         columns: How the value of each column is found in what the function is called with, if that is no row.
     """
     if isinstance(rex, InputRef):
-        return itemgetter(rex.index) if columns is None else columns[rex.index]
+        return operator.itemgetter(rex.index) if columns is None else columns[rex.index]
     if isinstance(rex, Literal):
         value = rex.value
         return lambda row: value

@@ -21,17 +21,10 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.value_accumulators import RetractableExtreme
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
-from firesteel.columns.kernels.calls.vector_calls import (
-    Fields,
-    Results,
-    VectorCall,
-    has_negative_zero,
-    is_finite,
-    sizes_of,
-)
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, are_plain, numbered_results
+from firesteel.columns.kernels.calls.vector_values import numbered
 from firesteel.columns.kernels.ranks.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.ranks.ranked_rows import Ranked, RankedRows
-from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_order import Order
 from firesteel.columns.kernels.rows.segments import first_of_segments
 from firesteel.columns.pylist import pylist
@@ -98,8 +91,7 @@ class VectorRanked(VectorCall):
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether all values are finite and none is -0.0: equal values would not be shown alike."""
-        column = batch.columns[self.plan.arguments[0]]
-        return is_finite(column) and not has_negative_zero(column)
+        return are_plain(batch.columns[self.plan.arguments[0]])
 
     # --- the marks ---------------------------------------------------------------------------------------------------
 
@@ -148,7 +140,7 @@ class VectorRanked(VectorCall):
         others = np.flatnonzero(np.bincount(groups.codes[there], minlength=groups.count) == 0)
         owners, known = self._rows.best(firsts.take(others)) if len(others) else (_NONE, _NONE)
         shown_rows = concat([found.rows, self._rows.take(known)]) if len(known) else found.rows
-        codes, values = _numbered(shown_rows.columns[-1])
+        codes, values = numbered(shown_rows.columns[-1])
         codes = np.append(codes, -1)
         shown = np.full(groups.count + batch.length, -2)
         shown[timeline.starts] = -1
@@ -157,8 +149,7 @@ class VectorRanked(VectorCall):
         shown[timeline.after[there[found.changed]]] = codes[found.after]
         # A place that is not set shows what the last one before it shows; the first one of each group is set.
         shown = shown[np.maximum.accumulate(np.where(shown == -2, 0, np.arange(len(shown))))]
-        sizes = np.append(sizes_of(values), 0)[shown]
-        return Results(shown, shown < 0, lambda numbers, nulls: values.take(pa.array(numbers, mask=nulls)), sizes)
+        return numbered_results(values, shown, shown < 0)
 
     def _values_of(self, batch: ColumnBatch, keys: ColumnBatch) -> ColumnBatch:
         """Return the rows of a batch as values are kept, given the keys of their groups."""
@@ -264,12 +255,6 @@ def _first_rows(ranked: Ranked) -> _FirstRows:
     before[ranked.of[known[is_first]]] = known[is_first]
     rows, (before, after) = events.take(before, after)
     return _FirstRows(rows, of, before, changed, after)
-
-
-def _numbered(column: pa.Array) -> tuple[Array, pa.Array]:
-    """Return the number of each value, the same for equal ones, and the values by number."""
-    groups = groups_by(ColumnBatch((column,), len(column)), (0,))
-    return groups.codes, column.take(pa.array(groups.first_rows()))
 
 
 def _counted_values(accumulator: Accumulator, state: State) -> Iterator[tuple[Cell, int]]:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, to_numpy
-from firesteel.columns.kernels.calls.vector_lists import Prefixes
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, is_text, to_numpy
+from firesteel.columns.kernels.calls.vector_lists import Prefixes, joined
 from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.pylist import pylist
 from firesteel.common.encoding.array_columns import write_integers, write_numbered, write_numbers
@@ -69,9 +69,7 @@ class VectorArrayAgg(VectorCall):
         """Return the values of the states."""
         sizes = np.fromiter((len(state[1]) for state in states), np.int64, len(states))
         values = pa.array([value for state in states for value in state[1].values()], self._kind)
-        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
-        joined = [pc.binary_join(pa.ListArray.from_arrays(offsets, part), b"") for part in _bytes_of(values)]
-        return _objects(joined, sizes == 0)
+        return _objects([joined(part, sizes, b"") for part in _bytes_of(values)], sizes == 0)
 
     def store(self, fields: Fields) -> list[State]:
         """Return the states, whose values are numbered from 0 on."""
@@ -91,32 +89,28 @@ class VectorArrayAgg(VectorCall):
         parts = [pa.array(part.tolist(), pa.binary()).fill_null(b"") for part in fields]
         return self._arrays(parts, None)
 
-    def _arrays(self, joined: Sequence[pa.Array], nulls: Array | None) -> pa.Array:
-        sizes = to_numpy(pc.binary_length(joined[0])) // (_width(self._kind) + 1)
+    def _arrays(self, parts: Sequence[pa.Array], nulls: Array | None) -> pa.Array:
+        sizes = to_numpy(pc.binary_length(parts[0])) // (_width(self._kind) + 1)
         offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         mask = None if nulls is None else pa.array(nulls)
-        return pa.ListArray.from_arrays(offsets, _values_of(joined, self._kind), self.type, mask=mask)
+        return pa.ListArray.from_arrays(offsets, _values_of(parts, self._kind), self.type, mask=mask)
 
 
-def _objects(joined: Sequence[pa.Array], nulls: Array) -> Fields:
+def _objects(parts: Sequence[pa.Array], nulls: Array) -> Fields:
     mask = pa.array(nulls)
-    return [objects(pylist(pc.if_else(mask, None, part))) for part in joined]
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+    return [objects(pylist(pc.if_else(mask, None, part))) for part in parts]
 
 
 def _width(kind: pa.DataType) -> int:
     """Return the number of bytes of a value, or of the length of a text."""
-    return 4 if _is_text(kind) else max(kind.bit_width // 8, 1)
+    return 4 if is_text(kind) else max(kind.bit_width // 8, 1)
 
 
 def _bytes_of(column: pa.Array) -> list[pa.Array]:
     """Return each value as bytes: as many as `_width` says, and one for whether it is there; then the texts."""
     kind, count, is_there = column.type, len(column), to_numpy(column.is_valid())
     width, texts = _width(kind), []
-    if _is_text(kind):
+    if is_text(kind):
         texts = [column.cast(pa.binary()).fill_null(b"")]
         column = pc.binary_length(texts[0])
     elif pa.types.is_boolean(kind):
@@ -132,14 +126,14 @@ def _bytes_of(column: pa.Array) -> list[pa.Array]:
     return [pa.Array.from_buffers(pa.binary(), count, buffers), *texts]
 
 
-def _values_of(joined: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+def _values_of(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     """Return the values whose bytes (see `_bytes_of`) follow one another."""
     width = _width(kind)
-    found = np.frombuffer(_content(joined[0]), np.uint8).reshape(-1, width + 1)
+    found = np.frombuffer(_content(parts[0]), np.uint8).reshape(-1, width + 1)
     count, is_there, data = len(found), found[:, width].astype(bool), np.ascontiguousarray(found[:, :width])
-    if _is_text(kind):
+    if is_text(kind):
         offsets = np.concatenate([[0], np.cumsum(data.view(np.int32))]).astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_content(joined[1]))]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_content(parts[1]))]
         values = pa.Array.from_buffers(kind, count, buffers)
     elif pa.types.is_boolean(kind):
         values = pa.array(data.ravel().astype(bool))

@@ -273,7 +273,7 @@ class VectorExtreme(_Numeric):
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether values are finite and none is -0.0; 0.0 and -0.0 are equal, and the first is kept."""
-        return super().covers(batch) and not has_negative_zero(batch.columns[self.plan.arguments[0]])
+        return are_plain(batch.columns[self.plan.arguments[0]])
 
     def covers_states(self, fields: Fields) -> bool:
         """Return whether no state is NaN or -0.0."""
@@ -324,6 +324,11 @@ def is_finite(column: pa.Array) -> bool:
     return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
 
 
+def are_plain(column: pa.Array) -> bool:
+    """Return whether a column has no NaN, which differs from itself, and no -0.0, which equals 0.0."""
+    return is_finite(column) and not has_negative_zero(column)
+
+
 def has_negative_zero(column: pa.Array) -> bool:
     """Return whether a column has -0.0, which equals 0.0 and is shown otherwise."""
     return pa.types.is_floating(column.type) and _has_negative_zero(to_numpy(pc.fill_null(column, 0)))
@@ -342,11 +347,22 @@ def counted(batch: ColumnBatch, arguments: Sequence[int], condition: int | None)
     return valid
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether the values of a type have no fixed width."""
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
 def sizes_of(values: pa.Array) -> Array:
     """Return the number of bytes of each value, and of what it takes to find it."""
-    is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
-    sizes: Array = to_numpy(pc.fill_null(pc.binary_length(values), 0)) if is_text else np.zeros(len(values))
+    has_sizes = is_text(values.type)
+    sizes: Array = to_numpy(pc.fill_null(pc.binary_length(values), 0)) if has_sizes else np.zeros(len(values))
     return sizes.astype(np.int64) + _OVERHEAD
+
+
+def numbered_results(distinct: pa.Array, numbers: Array, nulls: Array) -> Results:
+    """Return results that are numbers of values; those of NULL may be any."""
+    sizes = np.append(sizes_of(distinct), 0)[numbers] if is_text(distinct.type) else None
+    return Results(numbers, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)), sizes)
 
 
 def chosen(batch: ColumnBatch, condition: int | None) -> Array:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, sizes_of
-from firesteel.columns.kernels.calls.vector_values import are_plain, objects
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, are_plain, sizes_of
+from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.kernels.rows.key_numbers import comparable
 from firesteel.columns.kernels.rows.segments import ranges
 from firesteel.columns.pylist import pylist

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from firesteel.columns.functions.value_accumulators import DELIMITER
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, sizes_of, to_numpy
 from firesteel.columns.kernels.calls.vector_values import objects
+from firesteel.columns.kernels.rows.segments import ranges
 from firesteel.columns.pylist import pylist
 from firesteel.common.encoding.array_columns import write_integers, write_numbered
 from firesteel.common.encoding.kinds import Kind
@@ -51,11 +52,9 @@ class VectorListAgg(VectorCall):
         codes = np.concatenate([np.arange(groups.count), groups.codes])[there]
         sizes = np.bincount(codes, minlength=groups.count)
         sorted_strings = strings.take(pa.array(there[np.argsort(codes, kind="stable")]))
-        ends = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         delimiters = fields[1].copy()
         delimiters[groups.codes] = added[1]  # of several rows of a group, the last one decides
-        joined = pc.binary_join(pa.ListArray.from_arrays(ends, sorted_strings), pa.array(delimiters, pa.string()))
-        found = to_numpy(joined)
+        found = to_numpy(joined(sorted_strings, sizes, pa.array(delimiters, pa.string())))
         found[sizes == 0] = None
         return [found, delimiters]
 
@@ -72,8 +71,8 @@ class VectorListAgg(VectorCall):
             prefixes.ends, prefixes.nulls, lambda ends, nulls: _strings(prefixes, ends, nulls), prefixes.sizes()
         )
         after = timeline.starts + groups.sizes
-        joined = _strings(prefixes, prefixes.ends[after], prefixes.nulls[after])
-        return results, [objects(pylist(joined)), np.full(groups.count, delimiter, object)]
+        strings = _strings(prefixes, prefixes.ends[after], prefixes.nulls[after])
+        return results, [objects(pylist(strings)), np.full(groups.count, delimiter, object)]
 
     def _delimiter(self, batch: ColumnBatch) -> str:
         """Return the delimiter, which is a literal."""
@@ -117,8 +116,14 @@ class VectorListAgg(VectorCall):
 
 
 def _strings(prefixes: Prefixes, ends: Array, nulls: Array | None) -> pa.Array:
-    [joined] = prefixes.joined(ends, nulls)
-    return pc.if_else(pa.array(nulls), None, joined)
+    [strings] = prefixes.joined(ends, nulls)
+    return pc.if_else(pa.array(nulls), None, strings)
+
+
+def joined(elements: pa.Array, sizes: Array, delimiter: str | bytes | pa.Array) -> pa.Array:
+    """Return texts that follow one another as joined ones, given how many make up each."""
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, elements), delimiter)
 
 
 class Prefixes:
@@ -181,10 +186,5 @@ class Prefixes:
         """Return the parts of some prefixes, joined; empty for those without values."""
         assert nulls is not None
         begins = self._begins_of(ends, nulls)
-        offsets = np.concatenate([[0], np.cumsum(ends - begins)])
-        places = pa.array(np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], ends - begins))
-        ends_of_lists = pa.array(offsets, pa.int32())
-        return [
-            pc.binary_join(pa.ListArray.from_arrays(ends_of_lists, elements.take(places)), self._delimiter)
-            for elements in self._elements
-        ]
+        places, sizes = pa.array(ranges(begins, ends)), ends - begins
+        return [joined(elements.take(places), sizes, self._delimiter) for elements in self._elements]

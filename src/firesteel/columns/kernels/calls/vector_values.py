@@ -14,10 +14,10 @@ from firesteel.columns.kernels.calls.vector_calls import (
     Fields,
     Results,
     VectorCall,
+    are_plain,
     chosen,
-    has_negative_zero,
     is_finite,
-    sizes_of,
+    numbered_results,
     to_numpy,
 )
 from firesteel.columns.pylist import pylist
@@ -82,7 +82,7 @@ class VectorValue(VectorCall):
         """Return numbers of values as results, and the values of the groups."""
         kept, added = pa.array(states[0].tolist(), self.type), batch.columns[self.plan.arguments[0]]
         values = pa.concat_arrays([kept, added if added.type == self.type else pa.array(pylist(added), self.type)])
-        numbers, distinct = _numbered(values, self._is_by_value)
+        numbers, distinct = numbered(values, self._is_by_value)
         is_there = to_numpy(values.is_valid())
         is_there[len(kept) :] &= self.counted(batch)
         # The value that a group has so far comes before those of its rows.
@@ -93,8 +93,7 @@ class VectorValue(VectorCall):
         nulls = found == missing
         found = np.where(nulls, 0, found)
         shown = found if self._is_by_value else numbers[found]
-        sizes = np.append(sizes_of(distinct), 0)[shown]
-        results = Results(shown, nulls, lambda some, empty: distinct.take(pa.array(some, mask=empty)), sizes)
+        results = numbered_results(distinct, shown, nulls)
         ends = timeline.starts + groups.sizes
         return results, [objects(pylist(results.column(shown[ends], nulls[ends])))]
 
@@ -130,12 +129,7 @@ class VectorValue(VectorCall):
         return fields[0], np.array([value is None for value in fields[0].tolist()], bool)
 
 
-def are_plain(column: pa.Array) -> bool:
-    """Return whether a column has no NaN, which differs from itself, and no -0.0, which equals 0.0."""
-    return is_finite(column) and not has_negative_zero(column)
-
-
-def _numbered(column: pa.Array, is_sorted: bool) -> tuple[Array, pa.Array]:
+def numbered(column: pa.Array, is_sorted: bool = False) -> tuple[Array, pa.Array]:
     """Return the number of each value, any for NULL, and the values by number, maybe in ascending order."""
     encoded = column.dictionary_encode()
     numbers, distinct = encoded.indices.fill_null(0).to_numpy().astype(np.int64), encoded.dictionary

@@ -13,8 +13,8 @@ from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, Kerne
 from firesteel.columns.kernels.joins.column_joins import PairMatcher
 from firesteel.columns.kernels.joins.join_plan import JoinPlan
 from firesteel.columns.kernels.joins.timed_side import TimedSide
-from firesteel.columns.kernels.rows.live_rows import parts_of
 from firesteel.columns.kernels.rows.row_order import int64_values
+from firesteel.columns.kernels.rows.segments import parts_of
 from firesteel.columns.kernels.times.time_windows import US
 from firesteel.columns.rows import batch_of
 from firesteel.columns.state_layout import Layout

@@ -14,8 +14,8 @@ from firesteel.columns.kernel import KernelContext, PlannedKernel
 from firesteel.columns.kernels.joins.column_joins import PairMatcher
 from firesteel.columns.kernels.joins.join_plan import JoinPlan
 from firesteel.columns.kernels.joins.join_state import CHANGES, take_former
-from firesteel.columns.kernels.rows.live_rows import LiveRows, parts_of
-from firesteel.columns.kernels.rows.segments import count_on
+from firesteel.columns.kernels.rows.live_rows import LiveRows
+from firesteel.columns.kernels.rows.segments import count_on, parts_of
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
 if TYPE_CHECKING:
@@ -134,9 +134,8 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
         places, numbers, others = self._pairs(index, rows, places, numbers)
         matches = np.bincount(places, minlength=rows.length)
         kinds = rows.kinds_or_inserts()
-        goes = are_retractions(kinds)
         if any(self._outer):  # What an outer join emits may replace a padded row, so it is no update, as in Flink.
-            kinds = np.where(goes, DELETE, INSERT).astype(np.int8)
+            kinds = np.where(steps < 0, DELETE, INSERT).astype(np.int8)
         rows = replace(rows, kinds=kinds)
         parts, orders = [], []
         if others is not None:

@@ -11,7 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.joins.key_counts import KeyCounts
 from firesteel.columns.kernels.joins.updating_joins import PAIRS, UpdatingJoin
-from firesteel.columns.kernels.rows.live_rows import parts_of
+from firesteel.columns.kernels.rows.segments import parts_of
 from firesteel.columns.rows import DELETE, INSERT
 
 

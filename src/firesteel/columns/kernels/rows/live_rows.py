@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -101,7 +101,7 @@ class LiveRows:
         self._keys, self._width = keys, width
         self._replaces, self._identity = unique is not None, tuple(range(width)) if unique is None else unique
         self._others = tuple(column for column in self._identity if column not in keys)
-        # The index by key has no row with NULL in its key. Outer joins keep such rows, and NOT IN, whose rows replace none.
+        # Rows with NULL in their key, which outer joins and NOT IN keep, are not in the index by key.
         self._is_found_by_key = self._replaces and not (counts or self._others)
         self._log = SavedRows(context.table(name), keys, context.max_parallelism)
         self._max_parallelism = context.max_parallelism
@@ -429,12 +429,3 @@ def are_equal(rows: ColumnBatch, others: ColumnBatch) -> Array:
     for left, right in zip(rows.columns, others.columns, strict=True):
         same &= are_same(left, right)
     return same
-
-
-def parts_of(counts: Array, limit: int) -> Sequence[tuple[int, int]]:
-    """Return where to cut rows, given the number of pairs of each, so that parts have about a number of pairs."""
-    if not len(counts):
-        return []
-    parts = np.cumsum(counts) // limit
-    starts = np.flatnonzero(np.diff(parts, prepend=parts[:1] - 1)).tolist()
-    return list(zip(starts, [*starts[1:], len(counts)], strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from firesteel.columns.cells import Array
@@ -135,3 +137,12 @@ def ranges(low: Array, high: Array) -> Array:
     total = int(ends[-1]) if len(ends) else 0
     places: Array = np.arange(total) + np.repeat(low - (ends - sizes), sizes)
     return places
+
+
+def parts_of(weights: Array, limit: int) -> Sequence[tuple[int, int]]:
+    """Return where to cut rows, given the weight of each, so that parts weigh about as much as a limit."""
+    if not len(weights):
+        return []
+    parts = np.cumsum(weights) // limit
+    starts = np.flatnonzero(np.diff(parts, prepend=parts[:1] - 1)).tolist()
+    return list(zip(starts, [*starts[1:], len(weights)], strict=True))
