@@ -8,6 +8,7 @@ from typing import Any
 from firesteel.common.checks import require
 from firesteel.common.configuration import Configuration
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.keys.max_parallelism import check_max_parallelism
 from firesteel.common.options.execution_options import TASK_CANCELLATION_TIMEOUT
 from firesteel.common.options.job_parameters import global_job_parameters
 from firesteel.common.options.option import Option
@@ -135,8 +136,7 @@ class ExecutionConfig(WithoutJava):
         Raises:
             ValueError: the number is out of range.
         """
-        if not 1 <= max_parallelism <= 32768:
-            raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
+        check_max_parallelism(max_parallelism)
         self._configuration.set_integer(MAX_PARALLELISM.key, max_parallelism)
         return self
 

@@ -18,6 +18,7 @@ import mmh3
 
 from firesteel.common.keys.canonical_keys import PLAIN, ObjectKey, ValueKey, canonical_key, key_of
 from firesteel.common.keys.key_forms import form_bytes, form_of, has_set, rebuilt
+from firesteel.common.keys.max_parallelism import UPPER_BOUND_MAX_PARALLELISM
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -34,7 +35,6 @@ from firesteel.common.typeinfo import (
 )
 
 DEFAULT_LOWER_BOUND_MAX_PARALLELISM = 128
-UPPER_BOUND_MAX_PARALLELISM = 32768
 
 Hasher = Callable[[Any], int]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from firesteel.common.keys.max_parallelism import UPPER_BOUND_MAX_PARALLELISM
 from firesteel.common.options.memory_size import parse_bytes
 from firesteel.common.time import Duration
 
@@ -30,7 +31,6 @@ __all__ = [
 
 T = TypeVar("T")
 _LARGEST_PORT = 65535
-_MOST_KEY_GROUPS = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def integer_from(least: int) -> Kind[int]:
 
 def _key_groups(text: str) -> int:
     number = _whole(text)
-    if number != -1 and not 0 < number <= _MOST_KEY_GROUPS:
-        raise ValueError(f"{text!r} is neither -1 nor a whole number from 1 to {_MOST_KEY_GROUPS}")
+    if number != -1 and not 0 < number <= UPPER_BOUND_MAX_PARALLELISM:
+        raise ValueError(f"{text!r} is neither -1 nor a whole number from 1 to {UPPER_BOUND_MAX_PARALLELISM}")
     return number
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from firesteel.common.checks import require, require_one_result, with_article, with_class
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
+from firesteel.common.keys.max_parallelism import check_max_parallelism
 from firesteel.common.type_classes.type_information import checked_type
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
@@ -150,8 +151,7 @@ class OperatorSettings(WithoutJava):
             ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
         transformation = self._setting("set_max_parallelism()", max_parallelism, kinds=int)
-        if not 1 <= max_parallelism <= 32768:
-            raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
+        check_max_parallelism(max_parallelism)
         self._check_non_parallel("max parallelism", max_parallelism)
         transformation.max_parallelism = max_parallelism
         return self
