@@ -27,7 +27,6 @@ REFUSED = [
         "option 'execution.checkpointing.interval': '1 sek' is not a duration",
     ),
     ("heartbeat.interval", "0 s", "option 'heartbeat.interval': '0 s' is no duration above 0"),
-    ("execution.checkpointing.timeout", "0 s", "'0 s' is no duration above 0"),
     ("pipeline.max-parallelism", "0", "'0' is neither -1 nor a whole number from 1 to 32768"),
     ("pipeline.max-parallelism", "32769", "'32769' is neither -1 nor a whole number from 1 to 32768"),
     ("taskmanager.slot.timeout", "0", "option 'taskmanager.slot.timeout': '0' is no duration above 0"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import choice, duration, integer_from, path, positive_duration
+from firesteel.common.options.kinds import choice, duration, integer_from, path
 from firesteel.common.options.option import Option
 
 CHECKPOINTING_INTERVAL = Option(
@@ -41,7 +41,7 @@ CHECKPOINTING_RETENTION = Option(
 )
 CHECKPOINTING_TIMEOUT = Option(
     "execution.checkpointing.timeout",
-    positive_duration,
+    duration,
     "10 min",
     "Time that storing the files of a checkpoint may take before it fails",
 )
