@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from firesteel.task.batch_plan import BatchPlan, StageReport
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.versions import BatchTry, VersionFile
+from firesteel.testing.manual_clock import ManualClock
 from tests.simulation.data_plane.job import job, job_graph_of
 
 BATCH = BatchPlan(is_checkpoint=False)
@@ -67,9 +67,15 @@ def test_a_slot_that_reads_or_ends_is_asked(plan: StagePlan) -> None:
 
 
 def test_a_slot_with_a_due_timer_is_asked(plan: StagePlan) -> None:
-    now = time.time_ns() // 1_000_000
-    assert ended(plan, now - 1).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
-    assert ended(plan, now + 60_000).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
+    batch = replace(BATCH, now_ms=1000)
+    assert ended(plan, 1000).only_with_rows(0, batch, range(plan.slots)) == frozenset()
+    assert ended(plan, 1001).only_with_rows(0, batch, range(plan.slots)) == frozenset(range(plan.slots))
+
+
+def test_a_batch_without_a_time_is_one_at_processing_time(plan: StagePlan) -> None:
+    with ManualClock(1000):
+        assert ended(plan, 1000).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
+        assert ended(plan, 1001).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
 
 
 def test_a_skipped_slot_keeps_its_position_and_commits_nothing(plan: StagePlan) -> None:
