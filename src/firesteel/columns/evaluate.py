@@ -25,10 +25,14 @@ class CompiledRex:
 
     `open()` and `close()` open and close the user functions in the expression. The first batch opens them if the caller
     has not.
+
+    Attributes:
+        may_fail: Whether it may raise an error for some rows.
     """
 
     def __init__(self, rex: Rex, context: EvaluationContext) -> None:
         compiler = _Compiler(context)
+        self.may_fail = compiler.may_fail(rex)
         # First, as only what occurs again is kept in the memo: a column there takes memory until the batch is done.
         compiler.count(rex)
         self._node = compiler.compile(rex)

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.cells import Cell
+from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, LateRows, TimedKernel
-from firesteel.columns.kernels.match.match_expressions import Matched, MatchExpression, groups_of, is_about_row
-from firesteel.columns.kernels.match.match_pattern import Pattern, steps_of
-from firesteel.columns.kernels.match.match_search import DeadEnds, Search
-from firesteel.columns.kernels.rows.key_numbers import groups_by
+from firesteel.columns.kernels.match.match_expressions import MatchExpression, is_about_row
+from firesteel.columns.kernels.match.match_finding import Finding, Matches, Partitions, Width
+from firesteel.columns.kernels.match.match_memory import MAX_STATES, Memory
+from firesteel.columns.kernels.match.match_pattern import Groups, Pattern, steps_of
+from firesteel.columns.kernels.match.match_search import Search
+from firesteel.columns.kernels.match.match_skip import Skip
+from firesteel.columns.kernels.match.match_steps import Steps
+from firesteel.columns.kernels.match.match_threads import KeptThreads
+from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, concat_placed
 from firesteel.columns.kernels.rows.row_order import Order, sorted_places
-from firesteel.columns.kernels.times.due_keys import DueKeys
+from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, starts_of_segments
+from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
-from firesteel.columns.rex import Call, Rex
-from firesteel.columns.rows import Row, RowOutput, batch_of, keys_of, rows_of
+from firesteel.columns.rex import Rex
+from firesteel.columns.rows import batch_of
+from firesteel.columns.runs.room import room_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
     from firesteel.columns.settings import QuerySettings
+
+_ALL_ROWS = 2**62
+_AT_ONCE = 1 << 16
+"""Maximum rows per emitted batch."""
+
+_BEHIND = 2**62
 
 
 @dataclass(frozen=True)
@@ -36,8 +49,8 @@ class MatchFactory:
     partition: tuple[int, ...]
     order: Order
     pattern: Pattern
-    define: tuple[tuple[str, Cell], ...]
-    measures: tuple[Cell, ...]
+    define: tuple[tuple[str, Rex], ...]
+    measures: tuple[Rex, ...]
     after: tuple[str, ...]
     within: int | None
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
@@ -58,44 +71,70 @@ class MatchFactory:
 class Match(TimedKernel):
     """Keeps the rows from which a match may still start, and searches them when the watermark advances.
 
-    State: the rows after the watermark; `rows` holds the rows of each partition in order, and `starts` the place of the
-    first one at which a match may still start, if it is not 0. The rows before that go when they are half of them, as
-    the others are written again then; rows that are added are written alone. A search that waits for further rows is
-    kept beside the state, and made anew after a restore.
+    State: the rows after the watermark, and the rows of each partition from the first one on at which a match may still
+    start. A search that waits for further rows is kept beside the state, and made anew after a restore.
     """
 
     def __init__(self, plan: MatchFactory) -> None:
         super().__init__()
         self._plan = plan
-        self._steps = steps_of(plan.pattern)
 
     def open(self, context: KernelContext) -> None:
         """Compile the conditions and measures, and open the state tables."""
         super().open(context)
         plan = self._plan
-        self.groups = groups_of(plan, {step.name for step in self._steps})
-        self._define = {name: MatchExpression(rex, plan, context) for name, rex in plan.define}
-        self._measures = [MatchExpression(rex, plan, context) for rex in plan.measures]
-        self._waiting, self._rows = WaitingRows(plan.partition, context), context.table("rows")
-        self._starts = context.table("starts")
-        self._take_over_rows()
-        self._searches: dict[Row, Search] = {}
-        self._ends = DueKeys()
-        for key, rows in self._rows.data.items():
-            self._await_end(key, rows[self._starts.data.get(key) or 0][0])
-        self._looks_ahead = any(_calls_next(rex) for _, rex in plan.define)  # a condition may change with more rows
-        self._remembers = plan.within is None and all(is_about_row(rex, name) for name, rex in plan.define)
-        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
+        steps = steps_of(plan.pattern)
+        groups = Groups(steps, plan.subsets)
+        define = {name: MatchExpression(rex, plan, groups, context) for name, rex in plan.define}
+        self._measures = [MatchExpression(rex, plan, groups, context) for rex in plan.measures]
+        self._steps = Steps(steps, {name: condition.holds for name, condition in define.items()})
+        self._skip = Skip(plan.after, groups)
+        self._are_local = all(is_about_row(rex, name) for name, rex in plan.define)
+        self._remembers = (
+            self._are_local
+            and plan.within is None
+            and not self._skip.needs_rows
+            and self._steps.state_count < MAX_STATES
+        )
+        # In Flink, too, each row may be the first one of a match, but none is behind it before its time.
+        may_fail = any(condition.may_fail for condition in define.values())
+        self._looks_ahead = not may_fail and not any(condition.has_aggregates for condition in define.values())
+        self._width = Width(may_fail)
+        self._waiting = WaitingRows(plan.partition, context)
+        self._past = PastRows(plan.partition, _ALL_ROWS, replace(context, state_ttl_ms=0))
+        self._threads = KeptThreads(len(steps))
         self._late = LateRows(context)
+        self._take_over_rows()
+        self._await_all()
 
     def _take_over_rows(self) -> None:
-        """Take over rows after the watermark that earlier releases kept one by one."""
-        former = self.context.table("waiting")
-        if entries := [entry for entries in former.data.values() for entry in entries]:
-            rows = batch_of([row for _, row in entries], [arrow_type(kind) for kind in self._plan.types])
-            self._waiting.add(rows, np.array([time for time, _ in entries]))
-        for key in list(former.data):
-            former.remove(key)
+        """Take over rows that earlier releases kept one by one."""
+        types = [arrow_type(kind) for kind in self._plan.types]
+        after, until, starts = (self.context.table(name) for name in ("waiting", "rows", "starts"))
+        if entries := [entry for entries in after.data.values() for entry in entries]:
+            self._waiting.add(batch_of([row for _, row in entries], types), np.array([time for time, _ in entries]))
+        if lists := [list(rows)[starts.data.get(key) or 0 :] for key, rows in until.data.items()]:
+            rows = batch_of([row for entries in lists for _, row in entries], types)
+            self._past.add(self._placed(rows, np.array([time for entries in lists for time, _ in entries]))[0])
+        for former in (after, until, starts):
+            for key in list(former.data):
+                former.remove(key)
+
+    def _await_all(self) -> None:
+        """Await the ends of the first matches of all partitions, whose searches begin anew."""
+        self._threads = KeptThreads(len(self._steps))
+        self._ends = TimeQueue(room_of(self.context))
+        if self._plan.within is not None:
+            for rows in self._past.parts():
+                is_first = first_of_segments(rows.numbers)
+                self._await_ends(rows.numbers[is_first], rows.times[is_first])
+
+    def _await_ends(self, numbers: Array, times: Array) -> None:
+        """Search partitions again when no row can belong to matches that start at times any more."""
+        if self._plan.within is not None:
+            # In processing time a ms later, as in Flink: rows of the same ms may still come.
+            ends = times + self._plan.within + (not self._plan.is_rowtime)
+            self._ends.add(ColumnBatch((pa.array(numbers),), len(numbers)), ends)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped. In processing time, search at once."""
@@ -104,139 +143,117 @@ class Match(TimedKernel):
             batch = self._late.with_time(batch, plan.order[0][0])
             times = millis_of(batch.columns[plan.order[0][0]])
             self._late.add(self._waiting.add_later(batch, times, self._watermark))
-            return
-        now = self.context.now_ms()
-        for key, row in zip(self._keys(batch), rows_of(batch), strict=True):
-            self._rows.append(key, [(now, row)])
-            self._search(key, now)
-        self._output.flush()
-
-    def _keys(self, rows: ColumnBatch) -> list[Row]:
-        return keys_of(rows, self._plan.partition, self.context.max_parallelism)
+        else:
+            now = self.context.now_ms()
+            self._find(batch, np.full(batch.length, now), now)
 
     def watermark(self, timestamp: int) -> int:
         """Search for matches in the rows up to the watermark."""
         self._watermark = timestamp
-        if not self._plan.is_rowtime:
-            return timestamp
-        found = self._take_due(timestamp)
-        for key, entries in found.items():
-            self._rows.append(key, entries)
-            self._search(key, timestamp)
-        for key in self._ends.take(timestamp):
-            # Those with new rows have just been searched.
-            if key not in found:
-                self._search(key, timestamp)
-        self._output.flush()
+        if self._plan.is_rowtime:
+            due = self._waiting.take(timestamp)
+            if due is None:
+                self._find_due(timestamp)
+            else:
+                due = due.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals))
+                self._find(due.rows, due.times, timestamp)
         return timestamp
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Release the matches that waited for one whose time is over."""
         if not self._plan.is_rowtime:
-            for key in self._ends.take(now_ms):
-                self._search(key, now_ms)
-            self._output.flush()
+            self._find_due(now_ms)
 
     def next_processing_time(self) -> int | None:
         """Return when the time of the earliest match is over in processing time, or None."""
         return None if self._plan.is_rowtime else self._ends.next()
 
-    def _take_due(self, until: int) -> dict[Row, list[Cell]]:
-        """Remove the rows up to a time, and return them by key, each with its time, in their order."""
-        due = self._waiting.take(until)
-        if not due:
-            return {}
-        due = due.take(sorted_places(due.rows.columns, self._plan.order, due.arrivals))
-        groups = groups_by(due.rows, self._plan.partition)
-        keys = self._keys(due.rows.take(groups.first_rows()))
-        due = due.take(np.argsort(groups.codes, kind="stable"))
-        entries = list(zip(due.times.tolist(), rows_of(due.rows), strict=True))
-        ends = np.cumsum(groups.sizes).tolist()
-        return {key: entries[start:end] for key, start, end in zip(keys, [0, *ends], ends, strict=False)}
-
-    def flush(self) -> None:
-        """Write the rows after the watermark to the state."""
-        self._waiting.flush()
-
     def end(self) -> None:
         """Search for matches in all remaining rows."""
         self.watermark(MAX_WATERMARK)
 
-    def _search(self, key: Row, now: int) -> None:
-        """Emit the matches of a partition, and remove the rows from which no match can start any more.
+    def flush(self) -> None:
+        """Write the rows after the watermark, and those at which a match may start."""
+        self._waiting.flush()
+        if self._past.forget_ended_keys():
+            self._await_all()
+        self._past.flush()
 
-        As in Flink, a match waits while one that starts earlier may still come; the end of the input decides nothing.
-        """
-        stored = self._rows.data.get(key)
-        if not stored:
-            return
-        rows: Sequence[Cell] = stored if isinstance(stored, list) else stored.view()  # of a long list on disk
-        plan, start, search = self._plan, self._starts.data.get(key) or 0, self._searches.pop(key, None)
-        dead_ends = DeadEnds() if self._remembers else None
-        while start < len(rows):
-            search = search or Search(self._steps, self.take, self.groups, plan.within, start, dead_ends)
-            found = search.run(rows, now)
-            if search.waits:
-                break
-            dead_ends, search = search.dead_ends, None
-            if found is None:
-                start += 1
-                continue
-            dead_ends = DeadEnds() if self._remembers else None
-            partition = tuple(rows[start][1][i] for i in plan.partition)
-            self._output.extend([(*partition, *(measure.value(found) for measure in self._measures))])
-            start = self._next_start(found, start)
-        if start < len(rows):
-            self._await_end(key, rows[start][0])
-        removed = self._remove_before(start, key, rows)
-        if search is not None and not self._looks_ahead:
-            # Kept although rows are removed: it would else take all rows of a long match again with each new one.
-            search.remove_rows(removed)
-            self._searches[key] = search
+    def _due(self, now: int) -> Array:
+        """Return the numbers of the partitions in which the time of a match is over."""
+        due = self._ends.take(now)
+        return np.zeros(0, np.int64) if due is None else due.rows.columns[0].to_numpy()
 
-    def _remove_before(self, start: int, key: Row, rows: Sequence[Cell]) -> int:
-        """Remove the rows before a place, if they are enough, and return how many have been removed."""
-        if start == len(rows):
-            self._rows.remove(key)
-        elif 2 * start >= len(rows):
-            self._rows.put(key, rows[start:])
-        elif start != (self._starts.data.get(key) or 0):
-            self._starts.put(key, start)
-            return 0
+    def _find_due(self, now: int) -> None:
+        numbers = distinct(self._due(now))
+        if len(numbers) and (rows := self._past.take(numbers)) is not None:
+            self._search(rows.sorted(), np.full(rows.rows.length, -1), now)
+
+    def _find(self, rows: ColumnBatch, times: Array, now: int) -> None:
+        """Search in partitions that have new rows, given in their order, or in which the time of a match is over."""
+        placed, order = self._placed(rows, times)
+        former = self._past.take(distinct(np.concatenate([placed.numbers, self._due(now)])))
+        if former is not None and former.rows.length:
+            order = np.concatenate([np.full(former.rows.length, -1), order])
+            together = concat_placed([former, placed])
+            by_key = np.lexsort((together.places, together.numbers))
+            self._search(together.take(by_key), order[by_key], now)
         else:
-            return 0
-        self._starts.remove(key)
-        return start
+            self._search(placed, order, now)
+        self._past.add(placed)
 
-    def _await_end(self, key: Row, start: int) -> None:
-        """Search again when no row can belong to a match that starts at a time any more."""
-        if self._plan.within is not None:
-            # In processing time a ms later, as in Flink: rows of the same ms may still come.
-            self._ends.add(start + self._plan.within + (not self._plan.is_rowtime), key)
+    def _placed(self, rows: ColumnBatch, times: Array) -> tuple[PlacedRows, Array]:
+        """Return new rows, given in their order, by partition, and the place of each among those given."""
+        numbers = self._past.find(rows, self._plan.partition)
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        places = self._past.counts(numbers) + np.arange(1, len(numbers) + 1) - starts_of_segments(numbers)
+        return PlacedRows(rows.take(order), numbers, places, times[order]), order
 
-    def _next_start(self, found: Matched, start: int) -> int:
-        after = self._plan.after
-        if after[0] == "NEXT ROW":
-            return start + 1
-        if after[0] == "PAST LAST ROW":
-            return start + len(found.labels)
-        places = [i for i, name in enumerate(found.labels) if name == after[1]]
-        if not places:
-            raise RuntimeError(f"Could not skip to {after[0]} {after[1]}: the match has no row of {after[1]}")
-        place = places[0] if after[0] == "FIRST" else places[-1]
-        if place == 0:
-            raise RuntimeError("Could not skip to first element of a match.")
-        return start + place
+    def _search(self, rows: PlacedRows, order: Array, now: int) -> None:
+        """Emit the matches in rows of partitions, and forget the rows at which none can start any more.
 
-    def take(self, name: str, matched: Matched) -> bool:
-        """Add the row after those of a match if it satisfies the condition of a variable; return whether it does."""
-        condition = self._define.get(name)
-        matched.take(name)
-        if condition is None or condition.value(matched) is True:
-            return True
-        matched.back_to(len(matched.labels) - 1)
-        return False
+        Args:
+            rows: The rows, by partition.
+            order: The number of each new row in the order of time, -1 for the others.
+            now: The time up to which all rows have come.
+        """
+        if not rows.rows.length:
+            return
+        plan = self._plan
+        firsts = np.flatnonzero(first_of_segments(rows.numbers))
+        limits, numbers = np.append(firsts[1:], rows.rows.length), rows.numbers[firsts]
+        former = np.add.reduceat(order < 0, firsts, dtype=np.int64)
+        partitions = Partitions(
+            rows.rows, rows.times, firsts.copy(), limits, firsts + former, self._threads.take(numbers)
+        )
+        memory = Memory(rows.rows.length) if self._remembers else None
+        search = Search(self._steps, rows.rows, self._looks_ahead, self._are_local, memory)
+        found = Finding(partitions, self._skip, plan.within, now, self._width).run(search)
+        if found is not None:
+            self._emit(found, limits, order)
+        self._threads.put(numbers[partitions.threads.searches], partitions.threads)
+        self._forget(rows, numbers, firsts, partitions, former)
 
+    def _forget(self, rows: PlacedRows, numbers: Array, firsts: Array, partitions: Partitions, former: Array) -> None:
+        """Forget the rows before the first one at which a match may start."""
+        gone = partitions.starts - firsts
+        places = rows.places[firsts] - 1 + gone
+        self._past.forget_until(numbers, places)
+        is_known = np.flatnonzero((gone > 0) & (former > 0))
+        if len(is_known):
+            keys = rows.rows.select(self._plan.partition).take(firsts[is_known])
+            self._past.pass_by(keys, numbers[is_known], places[is_known])
+        is_new = np.flatnonzero((partitions.starts < partitions.limits) & ((gone > 0) | (former == 0)))
+        if len(is_new):
+            self._await_ends(numbers[is_new], rows.times[partitions.starts[is_new]])
 
-def _calls_next(rex: Rex) -> bool:
-    return isinstance(rex, Call) and (rex.function == "NEXT" or any(map(_calls_next, rex.operands)))
+    def _emit(self, found: Matches, limits: Array, order: Array) -> None:
+        """Emit matches in the order of the rows that have released them."""
+        is_behind = found.released >= limits[found.partitions]
+        by_time = np.argsort(np.where(is_behind, _BEHIND, order[found.released - is_behind]), kind="stable")
+        for start in range(0, len(by_time), _AT_ONCE):
+            taken = found.taken.take(by_time[start : start + _AT_ONCE])
+            keys = taken.rows.select(self._plan.partition).take(taken.starts)
+            measures = (measure.column(taken) for measure in self._measures)
+            self.context.emit(ColumnBatch((*keys.columns, *measures), len(taken)))

@@ -1,166 +1,104 @@
-"""Conditions and measures of MATCH_RECOGNIZE over the rows of a match."""
+"""Conditions and measures of MATCH_RECOGNIZE over the rows of matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from firesteel.columns.cells import Cell
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_rex
-from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
+from firesteel.columns.kernels.calls.vectorized import vector_calls
+from firesteel.columns.kernels.match.match_pattern import ALL_ROWS, Groups
+from firesteel.columns.kernels.match.match_threads import Taken
+from firesteel.columns.lazy_calls import true_rows
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, constant
-from firesteel.columns.row_functions import RowFunction, row_function
-from firesteel.columns.rows import Row, batch_of
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.match.match import MatchFactory
 
-ALL_ROWS = "*"
-"""The name of all rows of a match."""
-
-
-class Matched:
-    """The rows of a match so far, which grows and shrinks while the match is searched.
-
-    Args:
-        start: The first row of the match.
-        groups: For each variable, what its rows can be referred to by: see `groups_of`.
-
-    Attributes:
-        rows: The rows of the partition, each with its time.
-        labels: The variable of each row from `start` on.
-    """
-
-    def __init__(self, start: int, groups: Mapping[str, Sequence[str]]) -> None:
-        self.rows: Sequence[Cell] = []
-        self.start = start
-        self.labels: list[str] = []
-        self._groups = groups
-        self._places: dict[str, list[int]] = {group: [] for name in groups for group in groups[name]}
-        self._running: dict[Aggregate, Running] = {}
-
-    def take(self, name: str) -> None:
-        """Add the next row as one of a variable."""
-        place = len(self.labels)
-        self.labels.append(name)
-        for group in self._groups[name]:
-            self._places[group].append(place)
-
-    def copy(self) -> Matched:
-        """Return the same rows, to go on otherwise."""
-        copied = Matched(self.start, self._groups)
-        copied.rows, copied.labels = self.rows, self.labels.copy()
-        copied._places = {group: places.copy() for group, places in self._places.items()}
-        return copied
-
-    def back_to(self, length: int) -> None:
-        """Leave out the rows after the first ones."""
-        while len(self.labels) > length:
-            for group in self._groups[self.labels.pop()]:
-                self._places[group].pop()
-        for running in self._running.values() if self._running else ():
-            if running.count > len(self.places(running.name)):
-                running.clear()
-
-    def places(self, name: str) -> list[int]:
-        """Return the positions in the match of the rows of a variable or subset, or of all rows."""
-        return self._places.get(name, [])
-
-    def running(self, aggregate: Aggregate) -> object:
-        """Return the value of an aggregate, to which only those rows are added that are new since the last time."""
-        running = self._running.get(aggregate)
-        if running is None:
-            running = self._running[aggregate] = Running(aggregate)
-        places = self.places(running.name)
-        running.add([self.rows[self.start + place][1] for place in places[running.count :]])
-        return running.value()
-
-
-def groups_of(plan: MatchFactory, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return for each variable its name, those of its subsets, and that of all rows, as far as expressions use them."""
-    used = {name for rex in (*(rex for _, rex in plan.define), *plan.measures) for name in _names(rex)}
-    return {
-        name: [group for group in (ALL_ROWS, name, *(one for one, of in plan.subsets if name in of)) if group in used]
-        for name in names
-    }
-
-
-def _names(rex: Rex) -> Iterator[str]:
-    """Yield the variables and subsets that an expression refers to."""
-    if isinstance(rex, Call):
-        if rex.function == "MATCH_REF" or rex.function.startswith("AGGREGATE "):
-            yield str(constant(rex.operands[0]))
-        for operand in rex.operands:
-            yield from _names(operand)
+_Part = Callable[[Taken], pa.Array]
 
 
 class MatchExpression:
-    """An expression over a match.
+    """An expression over matches.
 
-    Its aggregates and navigation functions are computed first, and the rest as over a row of their results.
+    Its aggregates and navigation functions are computed first, and the rest as over rows of their results.
+
+    Attributes:
+        may_fail: Whether it may raise an error for some rows.
+        has_aggregates: Whether it takes time for each row of a match.
     """
 
-    def __init__(self, rex: Rex, plan: MatchFactory, context: KernelContext) -> None:
-        self._plan = plan
+    def __init__(self, rex: Rex, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
         parts: list[Call] = []
         rest = _split(rex, parts)
-        self._parts = [self._part(part) for part in parts]
-        self._types = [arrow_type(part.type) for part in parts]
+        self._parts = [_part(part, plan, groups, context) for part in parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
-        self.value: Callable[[Matched], Cell] = row_function(rest, self._parts) or self._of_batch
-        """Returns the value; a condition is about the last row of the match so far."""
+        self.may_fail = self._rest.may_fail
+        self.has_aggregates = any(part.function.startswith("AGGREGATE ") for part in parts)
 
-    def _of_batch(self, matched: Matched) -> Cell:
-        row = tuple([part(matched) for part in self._parts])
-        return self._rest(batch_of([row], self._types))[0].as_py()
+    def column(self, taken: Taken) -> pa.Array:
+        """Return the value of the expression for each match."""
+        return self._rest(ColumnBatch(tuple([part(taken) for part in self._parts]), len(taken)))
 
-    def _part(self, part: Call) -> Callable[[Matched], Cell]:
-        function = part.function
-        if function == "MATCH_REF":
-            return _reference(part, 0, True)
-        if function == "MATCH_ROWTIME":
-            time = self._plan.order[0][0]
-            return lambda matched: matched.rows[matched.start + len(matched.labels) - 1][1][time]
-        if function in ("FIRST", "LAST"):
-            inner = part.operands[0]
-            assert isinstance(inner, Call)
-            return _reference(inner, _offset(part), function == "LAST")
-        aggregate = Aggregate(part, self._plan)
-        return lambda matched: matched.running(aggregate)
+    def holds(self, taken: Taken) -> Array:
+        """Return whether the expression is TRUE of each match; a condition is about its last row."""
+        return true_rows(self.column(taken), len(taken))
 
 
 def _split(rex: Rex, parts: list[Call]) -> Rex:
     """Return an expression over the values of those of its parts that are about a match, which are added."""
-    if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
+    if not isinstance(rex, Call):
+        return rex
+    if rex.function == "MATCH_PROCTIME":
+        return replace(rex, function="PROCTIME")
+    if rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE "):
         if rex not in parts:
             parts.append(rex)
         return InputRef(parts.index(rex), rex.type)
-    if isinstance(rex, Call):
-        return replace(rex, operands=tuple(_split(operand, parts) for operand in rex.operands))
-    return rex
+    return replace(rex, operands=tuple(_split(operand, parts) for operand in rex.operands))
 
 
-def _reference(part: Call, offset: int, is_last: bool) -> Callable[[Matched], Cell]:
+_OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "FIRST", "LAST"})
+
+
+def _part(part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> _Part:
+    match part.function:
+        case "MATCH_REF":
+            return _reference(part, groups, 0, True)
+        case "MATCH_ROWTIME":
+            time = plan.order[0][0]
+            return lambda taken: taken.rows.columns[time].take(pa.array(taken.lasts))
+        case "FIRST" | "LAST":
+            inner = part.operands[0]
+            assert isinstance(inner, Call)
+            return _reference(inner, groups, _offset(part), part.function == "LAST")
+    return Aggregate(part, plan, groups, context)
+
+
+def _reference(part: Call, groups: Groups, offset: int, is_last: bool) -> _Part:
     """Return the column of a row of a variable, so many rows after its first one or before its last one."""
-    name, column = str(constant(part.operands[0])), _column(part)
+    steps, reference = groups.steps(str(constant(part.operands[0]))), part.operands[1]
+    assert isinstance(reference, InputRef)
+    column = reference.index
 
-    def last(matched: Matched) -> Cell:
-        places = matched.places(name)
-        return matched.rows[matched.start + places[-1]][1][column] if places else None
+    def values(taken: Taken) -> pa.Array:
+        places = taken.place(steps, offset, is_last)
+        is_missing = places < 0
+        return taken.rows.columns[column].take(pa.array(places, mask=is_missing if is_missing.any() else None))
 
-    def value(matched: Matched) -> Cell:
-        places = matched.places(name)
-        number = len(places) - 1 - offset if is_last else offset
-        return matched.rows[matched.start + places[number]][1][column] if 0 <= number < len(places) else None
-
-    return last if is_last and not offset else value
-
-
-_OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST"})
+    return values
 
 
 def _offset(call: Call) -> int:
@@ -168,14 +106,6 @@ def _offset(call: Call) -> int:
     offset = constant(call.operands[1]) if len(call.operands) > 1 else 0
     assert isinstance(offset, int)
     return offset
-
-
-def _column(rex: object) -> int:
-    if isinstance(rex, Call) and rex.function == "MATCH_REF":
-        column = rex.operands[1]
-        assert isinstance(column, InputRef)
-        return column.index
-    raise ValueError("FIRST and LAST take a column as their first argument")
 
 
 def _variable(rex: object) -> str | None:
@@ -189,49 +119,42 @@ def _variable(rex: object) -> str | None:
 class Aggregate:
     """A call of an aggregate function over the rows of a variable or subset, or over all rows."""
 
-    def __init__(self, part: Call, plan: MatchFactory) -> None:
-        aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
+    def __init__(self, part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
+        name = part.function.removeprefix("AGGREGATE ")
+        aggregate = find_aggregate(name)
         assert aggregate is not None
         variable, distinct, *arguments = part.operands
-        name = _variable(arguments[0]) if arguments else None
-        self.name = name or str(constant(variable))
-        self.is_distinct = bool(constant(distinct))
-        self.arguments = [_of_row(argument, plan) for argument in arguments]
-        self.accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
+        own = _variable(arguments[0]) if arguments else None
+        self._steps = groups.steps(own or str(constant(variable)))
+        self._arguments = [compile_rex(_plain(argument), plan.settings.context(context)) for argument in arguments]
+        types = tuple(argument.type for argument in arguments)
+        call = CallPlan(name, tuple(range(len(arguments))), part.type, bool(constant(distinct)))
+        self._type = arrow_type(part.type)
+        self._by_rows = AggregateSet((call,), types, False, context)
+        self._empty = aggregate.create(list(types), part.type, False).new
+        self._vector = next(iter(vector_calls([call], types) or ()), None)
 
+    def __call__(self, taken: Taken) -> pa.Array:
+        """Return the value of the aggregate for each match."""
+        matches, places = taken.all_places(self._steps)
+        rows = taken.rows.take(places)
+        rows = ColumnBatch(tuple([argument(rows) for argument in self._arguments]), len(places))
+        vector = self._vector
+        if vector is None or not vector.covers(rows):
+            return self._row_by_row(rows, matches, len(taken))
+        empty = [np.repeat(part, len(taken)) for part in vector.load([self._empty()])]
+        groups = RowGroups.numbered(matches, len(taken))
+        return vector.column(*vector.results(vector.fold(groups, empty, vector.contributions(rows))))
 
-class Running:
-    """The state of an aggregate after so many rows of its variable."""
-
-    def __init__(self, aggregate: Aggregate) -> None:
-        self._aggregate, self.name = aggregate, aggregate.name
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        self.count = 0
-        self._state = self._aggregate.accumulator.new()
-        self._seen: set[tuple[Cell, ...]] = set()
-
-    def add(self, rows: list[Row]) -> None:
-        """Add rows."""
-        aggregate = self._aggregate
-        self.count += len(rows)
-        for row in rows:
-            values = tuple([argument(row) for argument in aggregate.arguments])
-            if aggregate.is_distinct:
-                if values in self._seen:
-                    continue
-                self._seen.add(values)
-            aggregate.accumulator.add(self._state, *values)
-
-    def value(self) -> object:
-        """Return the value of the aggregate."""
-        return self._aggregate.accumulator.value(self._state)
+    def _row_by_row(self, rows: ColumnBatch, matches: Array, count: int) -> pa.Array:
+        states = [self._by_rows.new() for _ in range(count)]
+        for match, values in zip(matches.tolist(), self._by_rows.arguments(rows), strict=True):
+            self._by_rows.add(states[match], values)
+        return pa.array([self._by_rows.values(state)[0] for state in states], self._type)
 
 
 def is_about_row(rex: object, name: str) -> bool:
-    """Return whether a condition of a variable is about the row alone, and about those beside it in the partition."""
+    """Return whether a condition of a variable is about the row alone."""
     if not isinstance(rex, Call):
         return isinstance(rex, InputRef | Literal)
     if rex.function in ("FIRST", "LAST") or rex.function.startswith("AGGREGATE "):
@@ -239,16 +162,6 @@ def is_about_row(rex: object, name: str) -> bool:
     if rex.function == "MATCH_REF":
         return constant(rex.operands[0]) in (name, ALL_ROWS)
     return all(is_about_row(operand, name) for operand in rex.operands)
-
-
-def _of_row(rex: Rex, plan: MatchFactory) -> RowFunction:
-    """Return the argument of an aggregate as a function of a row."""
-    plain = _plain(rex)
-    function = row_function(plain)
-    if function is not None:
-        return function
-    compiled, types = compile_rex(plain, EvaluationContext()), [arrow_type(kind) for kind in plan.types]
-    return lambda row: compiled(batch_of([row], types))[0].as_py()
 
 
 def _plain(rex: Rex) -> Rex:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+ALL_ROWS = "*"
+"""The name of all rows of a match."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,11 @@ class Step:
     def is_greedy_loop(self) -> bool:
         """Return whether the variable takes every row that fits; in Flink `A?` and `A{n}` do not."""
         return self.greedy and self.low != self.high and (self.low, self.high) != (0, 1)
+
+    @cached_property
+    def counted(self) -> int:
+        """Return up to which number it matters how many rows the variable has."""
+        return self.low if self.high is None else self.high
 
 
 Pattern = tuple[object, ...]
@@ -47,3 +56,21 @@ def steps_of(pattern: Pattern) -> tuple[Step, ...]:
             if low == high:
                 return inner * low
     raise ValueError("Groups of pattern variables with a quantifier are not supported")
+
+
+class Groups:
+    """What rows of a match are called by: variables, subsets of them, and `ALL_ROWS`.
+
+    Args:
+        steps: The steps of the pattern.
+        subsets: The names of subsets with their variables.
+    """
+
+    def __init__(self, steps: Iterable[Step], subsets: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+        self._names = [step.name for step in steps]
+        self._subsets: Mapping[str, tuple[str, ...]] = dict(subsets)
+
+    def steps(self, name: str) -> list[int]:
+        """Return the places of the steps whose rows are called by a name."""
+        members = self._subsets.get(name, (name,))
+        return [place for place, step in enumerate(self._names) if name == ALL_ROWS or step in members]

@@ -1,146 +1,170 @@
-"""The search for a match of MATCH_RECOGNIZE that starts at one row. Flink: `NFA`."""
+"""The search for the matches that start at many rows at once. Flink: `NFA`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from firesteel.columns.cells import Cell
-from firesteel.columns.kernels.match.match_expressions import Matched
-from firesteel.columns.kernels.match.match_pattern import Step
+import numpy as np
 
-_SMALL = 1000
-"""So many dead ends are not worth a look at which of them are of rows that are gone."""
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.kernels.match.match_memory import Memory
+from firesteel.columns.kernels.match.match_searches import Outcome, Searches
+from firesteel.columns.kernels.match.match_steps import Followed, Steps
+from firesteel.columns.kernels.match.match_threads import Threads
+from firesteel.columns.kernels.rows.segments import first_of_segments
+
+_FEW = 512
+"""Fewer threads look at several rows at once."""
+
+_AHEAD = 4096
+"""How many rows these are in all."""
 
 
-class DeadEnds:
-    """Steps of the pattern, with the number of their rows and the place of the next row, from where no match is found.
+@dataclass(slots=True)
+class _Tries:
+    """Threads with their next rows, or with rows behind these, as if they had stayed in their loops until then.
 
-    Where conditions are about single rows, it does not matter which rows were matched before: a row is tried once for
-    each step, however many matches may start before it.
+    Attributes:
+        firsts: The place of the first try of each search.
+        nexts: The place of the row of each try.
+        owners: The try of each thread.
+        threads: The threads.
     """
 
-    def __init__(self) -> None:
-        self._ends: set[tuple[int, int, int]] = set()
-        self._removed = self._kept = 0
+    firsts: Array
+    nexts: Array
+    owners: Array
+    threads: Threads
 
-    def remove_rows(self, count: int) -> None:
-        """Forget the first rows; the places of the others are counted from the first one that is left."""
-        self._removed += count
-        if len(self._ends) > 2 * self._kept + _SMALL:
-            self._ends = {end for end in self._ends if end[2] >= self._removed}
-            self._kept = len(self._ends)
+    @classmethod
+    def of(cls, threads: Threads, owners: Array, nexts: Array, widths: Array) -> _Tries:
+        """Return so many tries of each search.
 
-    def add(self, step: int, taken: int, place: int) -> bool:
-        """Add where no match is found, and return whether that is new.
-
-        If there is one after all, all dead ends are to be forgotten.
+        Args:
+            threads: The threads.
+            owners: The place of the search of each.
+            nexts: The place of the next row of each search.
+            widths: The number of rows of each search; 1 if it has several threads.
         """
-        end = (step, taken, place + self._removed)
-        if end in self._ends:
-            return False
-        self._ends.add(end)
-        return True
+        firsts = np.cumsum(widths) - widths
+        if len(firsts) == int(widths.sum()):
+            return cls(firsts, nexts, owners, threads)
+        ahead = np.arange(int(widths.sum())) - np.repeat(firsts, widths)
+        copies = widths[owners]
+        copied = np.repeat(np.arange(len(owners)), copies)
+        among = np.arange(len(copied)) - np.repeat(np.cumsum(copies) - copies, copies)
+        return cls(firsts, np.repeat(nexts, widths) + ahead, firsts[owners[copied]] + among, threads.take(copied))
 
-
-_Thread = tuple[int, int, Matched]
-"""A match so far: the step of its last row, or the first step, the number of rows of that step, and all rows."""
+    def chosen(self, followed: Followed, is_complete: Array) -> Array:
+        """Return the first try of each search in which more happens than that the loop goes on, or else the last."""
+        lasts = np.append(self.firsts[1:], len(self.nexts)) - 1
+        if len(lasts) == len(self.nexts):
+            return lasts
+        owners = self.owners[followed.parents]
+        stays = (followed.threads.steps == self.threads.steps[followed.parents]) & ~is_complete
+        count = len(self.nexts)
+        goes_on = (np.bincount(owners, minlength=count) == 1) & (np.bincount(owners[stays], minlength=count) == 1)
+        first = np.minimum.reduceat(np.where(goes_on, count, np.arange(count)), self.firsts)
+        found: Array = np.minimum(first, lasts)
+        return found
 
 
 class Search:
-    """Searches for the match that starts at one row.
+    """Searches in the rows of partitions.
 
     The rules are those of Flink's NFA: all ways to match the rows so far are followed from row to row, so the match
-    that ends first wins. Of those that end with the same row it is the one whose rows are of earlier variables. A
-    greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its condition, and the row after it must
-    not satisfy it, even if the loop may have no further row.
+    that ends first wins. Of those that end with the same row it is the one whose rows are of earlier variables.
 
     Args:
         steps: The steps of the pattern.
-        take: Adds the next row as one of a variable if it satisfies its condition, and returns whether it does.
-        groups: See `groups_of`.
-        within: The maximum duration of a match (ms), or None.
-        start: The place of the first row.
-        dead_ends: What searches from earlier rows have found, to which this one adds; None if conditions are about
-            more than a row.
+        rows: The rows, those of a partition one after the other.
+        looks_ahead: Whether conditions may be asked about rows that a match does not reach.
+        are_local: Whether conditions are about single rows only, so that it does not matter which rows were taken.
+        memory: What searches know of one another; None if they differ.
     """
 
     def __init__(
-        self,
-        steps: tuple[Step, ...],
-        take: Callable[[str, Matched], bool],
-        groups: Mapping[str, Sequence[str]],
-        within: int | None,
-        start: int,
-        dead_ends: DeadEnds | None,
+        self, steps: Steps, rows: ColumnBatch, looks_ahead: bool, are_local: bool, memory: Memory | None
     ) -> None:
-        self._steps, self._take, self._within = steps, take, within
-        # The last step that must have a row.
-        self._last = max((place for place, step in enumerate(steps) if step.low), default=0)
-        self._start, self._length = start, 0
-        self._threads: list[_Thread] = [(0, 0, Matched(start, groups))]
-        self.dead_ends = dead_ends
-        self.waits = False
+        self._steps, self._rows = steps, rows
+        self._looks_ahead, self._are_local, self._memory = looks_ahead, are_local, memory
 
-    def remove_rows(self, removed: int) -> None:
-        """Forget the first rows, which are before the start."""
-        self._start -= removed
-        for _, _, matched in self._threads:
-            matched.start = self._start
-        if self.dead_ends is not None:
-            self.dead_ends.remove_rows(removed)
+    def run(self, searches: Searches, threads: Threads) -> None:
+        """Follow threads until each search has an outcome."""
+        if self._memory is not None:
+            self._memory.begin(searches)
+        ahead = 1
+        while len(threads := searches.without_ended(threads)):
+            is_few = self._looks_ahead and len(threads) < _FEW
+            ahead = max(1, min(ahead, _AHEAD // len(threads))) if is_few else 1
+            is_first = first_of_segments(threads.searches)
+            numbers, owners = threads.searches[is_first], np.cumsum(is_first) - 1
+            widths = self._widths(searches, threads, numbers, owners, ahead)
+            tries = _Tries.of(threads, owners, searches.nexts[numbers], widths)
+            threads, is_at_end = self._advance(searches, numbers, tries)
+            ahead = 2 * ahead if is_at_end else 1
+        if self._memory is not None:
+            self._memory.settle(searches)
 
-    def run(self, rows: Sequence[Cell], now: int) -> Matched | None:
-        """Return the match, or None; if the search waits for more rows it is to be run again when they have come.
+    def _widths(self, searches: Searches, threads: Threads, numbers: Array, owners: Array, ahead: int) -> Array:
+        widths = np.ones(len(numbers), np.int64)
+        if ahead > 1:
+            can_loop = self._steps.is_unbounded[threads.steps] & (np.bincount(owners)[owners] == 1)
+            loops = owners[can_loop]
+            widths[loops] = np.minimum(ahead, (searches.limits - searches.nexts)[numbers[loops]])
+        return widths
 
-        Args:
-            rows: The rows of the partition, each with its time.
-            now: The time up to which all rows have come.
-        """
-        begun, within = rows[self._start][0], self._within
-        self.waits = False
-        while self._threads:
-            place = self._start + self._length
-            if place >= len(rows):
-                # As in Flink, for rows that may make a match that begins here.
-                self.waits = within is None or now - begun < within
-                return None
-            if within is not None and rows[place][0] - begun >= within:
-                return None
-            threads, self._threads = self._threads, []
-            for step, taken, matched in threads:
-                matched.rows = rows
-                self._threads += self._followed(step, taken, matched, True)
-            self._length += 1
-            for step, taken, matched in self._threads:
-                if step >= self._last and taken >= self._steps[step].low:
-                    return matched
-        return None
+    def _advance(self, searches: Searches, numbers: Array, tries: _Tries) -> tuple[Threads, bool]:
+        """Take a row in each search; return the threads that go on, and whether no search is to look at less rows."""
+        starts, nexts = searches.starts[tries.threads.searches], tries.nexts[tries.owners]
+        followed = self._steps.follow(self._rows, tries.threads, starts, nexts)
+        is_complete = self._steps.are_complete(followed)
+        chosen = tries.chosen(followed, is_complete)
+        rows = tries.nexts[chosen]
+        searches.nexts[numbers] = rows + 1
+        is_at_end = True
+        if len(chosen) < len(tries.nexts):
+            is_chosen = np.zeros(len(tries.nexts), bool)
+            is_chosen[chosen] = True
+            kept = np.flatnonzero(is_chosen[tries.owners[followed.parents]])
+            followed, is_complete = followed.take(kept), is_complete[kept]
+            is_at_end = bool((np.append(tries.firsts[1:], len(tries.nexts)) - 1 == chosen).all())
+        self._decide(searches, numbers, rows, followed, is_complete)
+        is_unknown = searches.outcomes[followed.threads.searches] == Outcome.UNKNOWN
+        if not is_unknown.all():
+            followed = followed.take(np.flatnonzero(is_unknown))
+        if self._are_local and len(followed.parents):
+            followed = self._distinct(searches, followed)
+        return followed.threads, is_at_end
 
-    def _followed(self, step: int, taken: int, matched: Matched, is_last: bool) -> list[_Thread]:
-        """Return the ways in which a match takes the next row, the first one is the one to be preferred.
+    def _decide(self, searches: Searches, numbers: Array, rows: Array, followed: Followed, is_complete: Array) -> None:
+        """Note the matches, and which searches have no threads left."""
+        left = np.zeros(len(searches.starts), bool)
+        left[followed.threads.searches] = True
+        has_failed = ~left[numbers]
+        searches.decide(numbers[has_failed], rows[has_failed], Outcome.FAILED)
+        places = np.flatnonzero(is_complete)
+        if len(places):
+            places = places[first_of_segments(followed.threads.searches[places])]
+            found = followed.threads.take(places)
+            ends = searches.nexts[found.searches]
+            is_behind = np.arange(searches.steps) >= found.steps[:, None]
+            searches.ends[found.searches] = np.where(is_behind, ends[:, None], found.ends)
+            searches.decide(found.searches, ends - 1, Outcome.MATCHED)
 
-        Args:
-            step: The step of its last row, or one that it may go on to.
-            taken: The number of its rows of the step.
-            matched: The match, which stays as it is unless this is its last use.
-            is_last: Whether it is.
-        """
-        if step == len(self._steps):
-            return []
-        current, ends = self._steps[step], self.dead_ends
-        # Without an upper bound it does not matter how many rows there are beyond the least number.
-        least = min(taken, current.low) if current.high is None else taken
-        if ends is not None and not ends.add(step, least, self._start + self._length):
-            return []
-        may_leave, is_full = taken >= current.low, current.high is not None and taken >= current.high
-        later: list[_Thread] = []
-        if may_leave and not current.is_greedy_loop:
-            later = self._followed(step + 1, 0, matched, False)
-        if (current.is_greedy_loop or not is_full) and self._take(current.name, matched):
-            taking = matched if is_last or is_full else matched.copy()
-            if taking is not matched or is_full:
-                matched.back_to(self._length)
-            return later if is_full else [(step, taken + 1, taking), *later]
-        if may_leave and current.is_greedy_loop:
-            return self._followed(step + 1, 0, matched, is_last)
-        return later
+    def _distinct(self, searches: Searches, followed: Followed) -> Followed:
+        """Return one of the threads of a search that find the same, and none of those that others have found."""
+        states = self._steps.states(followed)
+        numbers = followed.threads.searches
+        is_first = first_of_segments(numbers)
+        if not is_first.all():
+            _, kept = np.unique(numbers * self._steps.state_count + states, return_index=True)
+            if len(kept) < len(numbers):
+                kept.sort()
+                followed, states = followed.take(kept), states[kept]
+                numbers, is_first = numbers[kept], is_first[kept]
+        if self._memory is None:
+            return followed
+        relies = self._memory.visit(searches, numbers, is_first, states)
+        return followed.take(np.flatnonzero(~relies)) if relies.any() else followed

@@ -10,7 +10,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
-from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, running_max
+from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, reached, running_max
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
 
 _NONE = -(2**62)
@@ -81,8 +81,7 @@ class PartitionEnds:
     def _moves(self, numbers: Array, latest: Array) -> Array:
         """Return which rows, sorted by key and given with the latest times so far, move the ends of their partitions.
 
-        Such a row is followed by the next one whose frame could reach the end that it has set. All rows that are
-        reached in this way are found with jumps of 1, 2, 4... of these steps.
+        Such a row is followed by the next one whose frame could reach the end that it has set.
         """
         count = len(numbers)
         low = np.searchsorted(numbers, numbers)
@@ -90,14 +89,7 @@ class PartitionEnds:
         first = np.unique(low)
         nearest = bisect_right(latest, first, high[first], self._ends[numbers[first]] - self._range_ms - 1)
         following = bisect_right(latest, low, high, self._ends_after(latest) - self._range_ms - 1)
-        jumps = np.append(np.where(following < high, following, count), count)
-        is_reached = np.zeros(count + 1, bool)
-        is_reached[nearest[nearest < high[first]]] = True
-        # Doubling: a key with many rows moves its end one row after the other, which a loop over rows would follow.
-        while (jumps < count).any():
-            is_reached[jumps[is_reached]] = True
-            jumps = jumps[jumps]
-        return np.flatnonzero(is_reached[:count])
+        return reached(np.where(following < high, following, count), nearest[nearest < high[first]])
 
     def take(self, watermark: int) -> PassedEnds | None:
         """Remove the timers that fire, and return their partitions; None if there are none."""

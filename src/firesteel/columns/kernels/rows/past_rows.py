@@ -57,8 +57,8 @@ def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
 class PastRows:
     """The last rows of each key of one operator.
 
-    State: a log of the rows with their places, times, and when they were written; a second one of keys that have ended,
-    with the place of their last row, until the first one is written anew.
+    State: a log of the rows with their places, times, and when they were written; a second one of keys of which rows
+    are gone, with the place of the last one, until the first one is written anew.
 
     Args:
         keys: The key columns of the rows.
@@ -151,8 +151,13 @@ class PastRows:
 
     def end(self, keys: ColumnBatch, numbers: Array) -> None:
         """Forget all rows of keys, given with the values of their columns."""
-        self._expired[numbers], self._lasts[numbers] = self._counts[numbers], MIN_WATERMARK
-        self._unsaved_ends.append(keys.with_columns([*keys.columns, pa.array(self._counts[numbers])]))
+        self.pass_by(keys, numbers, self._counts[numbers])
+        self._lasts[numbers] = MIN_WATERMARK
+
+    def pass_by(self, keys: ColumnBatch, numbers: Array, places: Array) -> None:
+        """Forget rows of keys up to places, also in what has been saved."""
+        self.forget_until(numbers, places)
+        self._unsaved_ends.append(keys.with_columns([*keys.columns, pa.array(places)]))
         self._ended += keys.length
 
     def take(self, numbers: Array) -> PlacedRows | None:
@@ -210,11 +215,17 @@ class PastRows:
             self._log.is_outdated = True  # It has rows of keys that are forgotten and may come again.
         self._room.leave_memory()
 
-    def forget_ended_keys(self) -> None:
-        """Forget the numbers of keys that have ended, if these are most; numbers held elsewhere become invalid."""
-        if len(self._numbers) > 2 * sum(run.rows.length for run in self._runs) + LEAST:
-            self._clean()
-            self._log.is_outdated = True  # A key that comes again begins with place 1.
+    def forget_ended_keys(self) -> bool:
+        """Forget the numbers of keys that have ended, if these are most; then numbers held elsewhere are invalid."""
+        if len(self._numbers) <= 2 * sum(run.rows.length for run in self._runs) + LEAST:
+            return False
+        self._clean()
+        self._log.is_outdated = True  # A key that comes again begins with place 1.
+        return True
+
+    def parts(self) -> Iterator[PlacedRows]:
+        """Return all rows, in parts; those of a key may be in several."""
+        return map(self._left, self._runs)
 
     def _left_unsaved(self) -> Iterator[tuple[PlacedRows, int]]:
         return ((self._left(rows), written_ms) for rows, written_ms in self._unsaved)

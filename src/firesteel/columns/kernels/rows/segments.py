@@ -139,6 +139,25 @@ def ranges(low: Array, high: Array) -> Array:
     return places
 
 
+def reached(following: Array, first: Array) -> Array:
+    """Return the places that are reached, in ascending order.
+
+    Args:
+        following: The place behind each one; one that is too large ends the way.
+        first: The places where ways begin.
+    """
+    count = len(following)
+    jumps = np.append(np.minimum(following, count), count)
+    is_reached = np.zeros(count + 1, bool)
+    is_reached[first] = True
+    # Doubling: a way may be long, which a loop would follow place by place.
+    while (jumps < count).any():
+        is_reached[jumps[is_reached]] = True
+        jumps = jumps[jumps]
+    found: Array = np.flatnonzero(is_reached[:count])
+    return found
+
+
 def parts_of(weights: Array, limit: int) -> Sequence[tuple[int, int]]:
     """Return where to cut rows, given the weight of each, so that parts weigh about as much as a limit."""
     if not len(weights):

@@ -1,0 +1,168 @@
+"""Ways to match rows, as arrays: Flink's `ComputationState`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
+from firesteel.columns.kernels.rows.segments import ranges
+
+_LEAST = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Ways to match the rows from a start on; those of one search come one after the other, the preferred one first.
+
+    Attributes:
+        searches: The number of the search of each.
+        steps: The step of its last row.
+        ends: By thread and earlier step, the place behind the last row of the step: each has the rows from the end of
+            the step before it on.
+    """
+
+    searches: Array
+    steps: Array
+    ends: Array
+
+    @classmethod
+    def beginning(cls, searches: Array, steps: int) -> Threads:
+        """Return a thread without rows for each search."""
+        return cls(searches, np.zeros(len(searches), np.int64), np.zeros((len(searches), steps), np.int64))
+
+    def __len__(self) -> int:
+        return len(self.searches)
+
+    def take(self, places: Array) -> Threads:
+        """Return some of the threads."""
+        return Threads(self.searches[places], self.steps[places], self.ends[places])
+
+
+def concat_threads(parts: Sequence[Threads]) -> Threads:
+    """Concatenate at least one part."""
+    names = ("searches", "steps", "ends")
+    return Threads(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Rows that matches have taken.
+
+    Attributes:
+        rows: All rows, those of a partition one after the other.
+        starts: The place of the first row of each match.
+        ends: By match and step, the place behind the last row of the step; of the steps before `step`.
+        lasts: The place of the last row of each match.
+        step: The step of the last row, or the number of steps if all ends are given.
+    """
+
+    rows: ColumnBatch
+    starts: Array
+    ends: Array
+    lasts: Array
+    step: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, places: Array) -> Taken:
+        """Return some of the matches."""
+        return Taken(self.rows, self.starts[places], self.ends[places], self.lasts[places], self.step)
+
+    def bounds(self, steps: Sequence[int]) -> list[tuple[Array, Array]]:
+        """Return where the rows of steps begin and end, of those steps that may have rows."""
+        return [
+            (
+                self.ends[:, step - 1] if step else self.starts,
+                self.ends[:, step] if step < self.step else self.lasts + 1,
+            )
+            for step in steps
+            if step <= self.step and step < self.ends.shape[1]
+        ]
+
+    def place(self, steps: Sequence[int], offset: int, is_last: bool) -> Array:
+        """Return the place of a row of steps, counted from the first or the last one; -1 if they have not so many."""
+        if is_last and not offset and self.step in steps:
+            return self.lasts
+        found, left = np.full(len(self), -1), np.full(len(self), offset)
+        bounds = self.bounds(steps)
+        for begin, end in reversed(bounds) if is_last else bounds:
+            is_here = (found < 0) & (left < end - begin)
+            found = np.where(is_here, end - 1 - left if is_last else begin + left, found)
+            left -= end - begin
+        return found
+
+    def all_places(self, steps: Sequence[int]) -> tuple[Array, Array]:
+        """Return the number of the match and the place of each row of steps, match by match."""
+        bounds = self.bounds(steps)
+        if not bounds:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        begin, end = (np.stack(part, axis=1) for part in zip(*bounds, strict=True))
+        return np.repeat(np.arange(len(self)), (end - begin).sum(axis=1)), ranges(begin.ravel(), end.ravel())
+
+
+def concat_taken(parts: Sequence[Taken]) -> Taken:
+    """Concatenate at least one part, all of the same rows."""
+    starts, ends, lasts = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("starts", "ends", "lasts")
+    )
+    return Taken(parts[0].rows, starts, ends, lasts, parts[0].step)
+
+
+class KeptThreads:
+    """The threads of searches that wait for rows, by the number of their partition.
+
+    Args:
+        steps: The number of steps of the pattern.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._first = np.zeros(0, np.int64)
+        self._counts = np.zeros(0, np.int64)
+        self._used = self._left = 0
+        self._threads = Threads.beginning(np.zeros(_LEAST, np.int64), steps)
+
+    def take(self, numbers: Array) -> Threads:
+        """Remove and return the threads of partitions, whose places among those given count as their searches."""
+        missing = int(numbers.max(initial=-1)) + 1 - len(self._counts)
+        if missing > 0:
+            more = np.zeros(max(missing, len(self._counts)), np.int64)
+            self._first, self._counts = np.concatenate([self._first, more]), np.concatenate([self._counts, more])
+        first, counts = self._first[numbers], self._counts[numbers]
+        taken = self._threads.take(ranges(first, first + counts))
+        self._counts[numbers] = 0
+        self._left -= len(taken)
+        return Threads(np.repeat(np.arange(len(numbers)), counts), taken.steps, taken.ends)
+
+    def put(self, numbers: Array, threads: Threads) -> None:
+        """Keep the threads of partitions that have none, given the number of each."""
+        if not len(threads):
+            return
+        start, stop = self._used, self._used + len(threads)
+        if stop > len(self._threads):
+            self._compact(len(threads))
+            start, stop = self._used, self._used + len(threads)
+        for kept, added in zip(self._parts(), (numbers, threads.steps, threads.ends), strict=True):
+            kept[start:stop] = added
+        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        self._first[numbers[firsts]] = start + firsts
+        self._counts[numbers[firsts]] = np.diff(firsts, append=len(numbers))
+        self._used, self._left = stop, self._left + len(threads)
+
+    def _parts(self) -> tuple[Array, Array, Array]:
+        # While threads are kept, their searches are the numbers of their partitions.
+        return self._threads.searches, self._threads.steps, self._threads.ends
+
+    def _compact(self, more: int) -> None:
+        """Drop the threads that have been taken, and make room for others."""
+        numbers = np.flatnonzero(self._counts)
+        first, counts = self._first[numbers], self._counts[numbers]
+        left = self._threads.take(ranges(first, first + counts))
+        room = Threads.beginning(np.zeros(max(_LEAST, self._left + 2 * more), np.int64), self._threads.ends.shape[1])
+        self._threads = concat_threads([left, room])
+        self._first[numbers] = np.cumsum(counts) - counts
+        self._used = self._left
