@@ -117,7 +117,7 @@ class RestConnection:
             yield wait_s
             wait_s *= 2
 
-    def _answered(self, ask: Callable[[], Any]) -> Any:
+    def _answered(self, ask: Callable[[], object]) -> object:
         try:
             answer = ask()
         except ClusterClientError as error:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from firesteel.columns.cells import Cell
+from firesteel.columns.rows import Row
 from firesteel.columns.user_results import checked_value, row_columns, row_tuples
 from firesteel.table.functions.udf_base import FunctionContext, UserDefinedFunction
 from firesteel.table.types import DataType, RowField, RowType
@@ -18,7 +18,7 @@ class CheckedAggregate(UserDefinedFunction):
         result_type: The type of its results.
     """
 
-    def __init__(self, function: Any, name: str, result_type: DataType) -> None:
+    def __init__(self, function: Cell, name: str, result_type: DataType) -> None:
         self.function = function
         self._name = name
         self._result_type = result_type
@@ -31,11 +31,11 @@ class CheckedAggregate(UserDefinedFunction):
         """Release the function's resources."""
         self.function.close()
 
-    def get_value(self, accumulator: Any) -> Any:
+    def get_value(self, accumulator: object) -> object:
         """Return the result of an accumulator."""
         return checked_value(self.function.get_value(accumulator), self._result_type, self._name)
 
-    def emit_value(self, accumulator: Any) -> list[tuple[Any, ...]]:
+    def emit_value(self, accumulator: object) -> list[Row]:
         """Return the rows of an accumulator."""
         kind = self._result_type
         row_type = kind if isinstance(kind, RowType) else RowType([RowField("f0", kind)])
@@ -43,7 +43,8 @@ class CheckedAggregate(UserDefinedFunction):
         row_columns(rows, row_type, self._name)
         return rows
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
-        return getattr(self.function, name)
+        found: object = getattr(self.function, name)
+        return found

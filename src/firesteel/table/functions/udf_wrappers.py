@@ -239,12 +239,12 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         return own
 
     @property
-    def eval(self) -> Any:
+    def eval(self) -> Callable[..., object]:
         """The callable that computes the result of a pandas function from columns; it checks the result."""
         return lambda *columns: checked_value(self._columns_call(*columns), self.result_type, self.name)
 
     @property
-    def _columns_call(self) -> Callable[..., Any]:
+    def _columns_call(self) -> Callable[..., object]:
         is_class = isinstance(getattr(self.func, "function", self.func), AggregateFunction)
         return functools.partial(_aggregate_columns, self.func) if is_class else super().eval
 
