@@ -8,6 +8,7 @@ import resource
 import pytest
 
 from firesteel.common.table_errors import SqlParserException, TableException, ValidationException
+from firesteel.errors import InvalidProgramError
 from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
 from firesteel.table.execution.plan_execution import write_plan
 from firesteel.table.udf import udf
@@ -113,6 +114,20 @@ def test_a_plan_in_a_file_gives_what_the_statement_gives(tmp_path, how):
             f"EXECUTE PLAN '{path}'" if how == "sql" else f"COMPILE AND EXECUTE PLAN '{path}' FOR {statement}"
         ).wait()
     assert written(tmp_path) == ["4,B", "6,C"]
+
+
+def test_a_plan_file_may_be_a_uri_of_this_machine(t_env, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    query = "SELECT k, v FROM s"
+    sink_for(t_env, query)
+    t_env.execute_sql(f"COMPILE PLAN 'file://{tmp_path}/a/plan.json' FOR INSERT INTO sink {query}")
+    loaded = t_env.load_plan(PlanReference.from_file(f"file:{tmp_path}/a/plan.json"))
+    loaded.write_to_file(f"file://{tmp_path}/b.json")
+    assert (tmp_path / "a" / "plan.json").read_text() == (tmp_path / "b.json").read_text()
+    for statement in ("COMPILE PLAN 'hdfs://host/p' FOR INSERT INTO sink " + query, "EXECUTE PLAN 'hdfs://host/p'"):
+        with pytest.raises(InvalidProgramError, match="no file system for hdfs://host"):
+            t_env.execute_sql(statement)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b.json"]
 
 
 def test_a_pipeline_over_tables_without_names_is_stored_with_their_options(t_env, tmp_path):
