@@ -11,7 +11,7 @@ from firesteel.common.table_errors import SqlParserException, TableException, Va
 from firesteel.errors import InvalidProgramError
 from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
 from firesteel.table.execution.plan_execution import write_plan
-from firesteel.table.udf import udf
+from firesteel.table.udf import AggregateFunction, udaf, udf, udtf
 from tests.table.environments import environment
 from tests.table.test_push_filters import BELOW, CROSSED, STAYS, TIMED
 
@@ -197,6 +197,53 @@ def test_what_a_plan_names_must_be_there_as_it_was(t_env):
     sink_for(other, "SELECT 'a' AS k")
     with pytest.raises(ValidationException, match="other columns than when the plan was compiled"):
         loaded(other, plan)
+
+
+class _Most(AggregateFunction):
+    def create_accumulator(self):
+        return [0]
+
+    def accumulate(self, accumulator, value):
+        accumulator[0] = max(accumulator[0], value)
+
+    def get_value(self, accumulator):
+        return accumulator[0]
+
+
+def most(kind):
+    return udaf(_Most(), result_type=kind, accumulator_type=DataTypes.ARRAY(DataTypes.INT()))
+
+
+FUNCTIONS = {
+    "scalar": udf(lambda v: v, result_type=DataTypes.INT()),
+    "other scalar": udf(lambda v: v, result_type=DataTypes.DOUBLE()),
+    "table": udtf(lambda v: [v], result_types=[DataTypes.INT()]),
+    "wider table": udtf(lambda v: [(v, v)], result_types=[DataTypes.INT(), DataTypes.INT()]),
+    "aggregate": most(DataTypes.INT()),
+    "other aggregate": most(DataTypes.BIGINT()),
+}
+CALLS = {
+    "scalar": "SELECT f(v) AS x FROM s",
+    "table": "SELECT x FROM s, LATERAL TABLE(f(v)) AS u(x)",
+    "aggregate": "SELECT f(v) AS x FROM s",
+}
+
+
+@pytest.mark.parametrize("now", FUNCTIONS)
+@pytest.mark.parametrize("before", CALLS)
+def test_a_function_must_be_of_the_kind_and_type_that_it_had(before, now):
+    made = environment()
+    made.execute_sql(TIMED.format("s"))
+    made.create_temporary_system_function("f", FUNCTIONS[before])
+    sink_for(made, CALLS[before])
+    plan = json.loads(made.compile_plan_sql(f"INSERT INTO sink {CALLS[before]}").as_json_string())
+    made.drop_temporary_system_function("f")
+    made.create_temporary_system_function("f", FUNCTIONS[now])
+    if before == now:
+        loaded(made, plan)
+        return
+    with pytest.raises(ValidationException, match="has changed since the plan was compiled"):
+        loaded(made, plan)
 
 
 def test_what_has_no_name_is_not_compiled(t_env):
