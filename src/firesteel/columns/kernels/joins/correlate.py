@@ -12,7 +12,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.column_types import DataType, MultisetType, RowType
-from firesteel.columns.evaluate import CompiledFilter, compile_filter, compile_rex
+from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.rows.segments import ranges, starts_of_segments
 from firesteel.columns.rex import Rex, UserFunction
@@ -52,7 +52,15 @@ class CorrelateFactory:
 
 
 class Correlate(PlannedKernel[CorrelateFactory]):
-    """Calls a table function for each row."""
+    """Calls a table function for each row.
+
+    Args:
+        plan: The function and its arguments.
+    """
+
+    def __init__(self, plan: CorrelateFactory) -> None:
+        super().__init__(plan)
+        self._closing: list[CompiledRex | CompiledFilter | UserFunction] = []
 
     def open(self, context: KernelContext) -> None:
         """Compile the arguments and open the function."""
@@ -62,14 +70,16 @@ class Correlate(PlannedKernel[CorrelateFactory]):
         self._zone = evaluation.time_zone
         self._operands = [compile_rex(operand, evaluation) for operand in plan.operands]
         self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
+        self._closing = [*self._operands, *filter(None, [self._condition])]
         if not isinstance(plan.function, str):
             self._function = plan.function.for_call()
+            self._closing.append(self._function)
             self._function.open(context.function_context)
 
     def close(self) -> None:
-        """Close the function."""
-        if not isinstance(self._plan.function, str):
-            self._function.close()
+        """Close the function, and those of its arguments and of the condition."""
+        for part in self._closing:
+            part.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit each row joined with the rows that the function returns."""
