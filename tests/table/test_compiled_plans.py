@@ -259,6 +259,13 @@ def test_what_has_no_name_is_not_compiled(t_env):
         t_env.execute_sql("COMPILE PLAN 'x' FOR SELECT 1")
 
 
+@pytest.mark.parametrize("path", ["", "/", "file:///"])
+def test_a_plan_needs_the_name_of_a_file(t_env, path):
+    sink_for(t_env, "SELECT k FROM s")
+    with pytest.raises(TableException, match="which is no file"):
+        t_env.execute_sql(f"COMPILE PLAN '{path}' FOR INSERT INTO sink SELECT k FROM s")
+
+
 def test_a_plan_that_can_not_be_written_leaves_the_one_before_it(tmp_path):
     path = tmp_path / "plan.json"
     write_plan(path, "{}", overwrites=False)

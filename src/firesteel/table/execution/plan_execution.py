@@ -157,6 +157,8 @@ def write_plan(path: Path, text: str, overwrites: bool) -> None:
     Raises:
         TableException: the file exists and is not to be overwritten, or can't be written.
     """
+    if not path.name:
+        raise TableException(f"Cannot write the compiled plan to '{path}', which is no file")
     if path.exists() and not overwrites:
         raise TableException(
             f"Cannot overwrite the plan file '{path}'. Either manually remove the file or, if you're debugging your "
