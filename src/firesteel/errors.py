@@ -41,23 +41,28 @@ class TypeMismatchError(FiresteelError, TypeError):
         expected: The declared type, in words.
         value: What was found instead.
         path: Where in the record, e.g. `.f1[0]`; empty for the record itself.
+        subject: What the record is, in words; empty for any value.
     """
 
-    def __init__(self, expected: str, value: object, path: str = "") -> None:
-        super().__init__(expected, value, path)
+    def __init__(self, expected: str, value: object, path: str = "", subject: str = "") -> None:
+        super().__init__(expected, value, path, subject)
         self.expected = expected
         self.value = value
         self.path = path
+        self.subject = subject
 
     def below(self, step: str) -> TypeMismatchError:
         """The same mismatch seen from the container that holds the value under `step`."""
-        return type(self)(self.expected, self.value, step + self.path)
+        return type(self)(self.expected, self.value, step + self.path, self.subject)
+
+    def of(self, subject: str) -> TypeMismatchError:
+        """The same mismatch in a record that is called `subject`."""
+        return type(self)(self.expected, self.value, self.path, subject)
 
     def __str__(self) -> str:
-        where = f"field {self.path.lstrip('.')}" if self.path else "value"
-        text = repr(self.value)
-        shown = text if len(text) <= 80 else text[:77] + "..."
-        return f"{where}: declared as {self.expected}, found {type(self.value).__name__} {shown}"
+        field = f"field {self.path.lstrip('.')}" if self.path else ""
+        where = ", ".join(filter(None, (self.subject, field))) or "value"
+        return f"{where}: declared as {self.expected}, found {type(self.value).__name__} {_shown(self.value)}"
 
 
 class ValueOverflowError(TypeMismatchError, OverflowError):
@@ -68,3 +73,11 @@ class ValueOverflowError(TypeMismatchError, OverflowError):
 
     def __str__(self) -> str:
         return f"{super().__str__()}, which is out of range"
+
+
+def _shown(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:  # of pandas or numpy, whose texts have lines
+        return f"of shape {shape}"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import pickle
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.client.rest_connection import NoJobManagerError
 from firesteel.common.files.run_directory import RUN_DIRECTORY, write_token
 from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof
 from firesteel.spark.collect_buffers import CollectRequest
@@ -204,8 +207,8 @@ def test_results_without_a_proof_are_not_unpickled() -> None:
 class _Scripted(RestClusterClient):
     """A cluster that answers requests with these statuses, one after the other."""
 
-    def __init__(self, *statuses: int) -> None:
-        super().__init__("127.0.0.1:1", "token", {})
+    def __init__(self, *statuses: int, options: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__("127.0.0.1:1", "token", options)
         self.statuses = list(statuses)
 
     def send(self, method: str, path: str, *_: object, **__: object) -> Any:
@@ -233,3 +236,56 @@ def test_a_job_that_is_there_already_is_refused_unless_it_was_submitted_before(
     with pytest.raises(ClusterClientError) as caught:
         client.submit_again(b"", "/savepoint")
     assert (caught.value.status, client.statuses) == (statuses[-1], [])
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The times that a client waits, in place of waiting."""
+    found: list[float] = []
+    monkeypatch.setattr(time, "sleep", found.append)
+    return found
+
+
+@pytest.mark.parametrize("away", [0, 503])
+def test_a_jobmanager_that_has_answered_is_asked_for_as_long_as_the_options_say(away: int, waits: list[float]) -> None:
+    client = _Scripted(202, *[away] * 19, 202)
+    client.get("/first")
+    client.get("/second")
+    assert waits == [0.2, 0.4, 0.8, 1.6, *[3.0] * 15]
+
+
+@pytest.mark.parametrize("first", [202, 404])
+def test_a_client_gives_up_after_the_most_attempts(first: int, waits: list[float]) -> None:
+    client = _Scripted(first, 0, 0, 0, options={"rest.retry.max-attempts": "3", "rest.retry.delay": "300 ms"})
+    with contextlib.suppress(ClusterClientError):
+        client.get("/first")
+    with pytest.raises(ClusterClientError) as caught:
+        client.get("/second")
+    assert (caught.value.status, client.statuses, waits) == (0, [], [0.2, 0.3])
+
+
+def test_a_jobmanager_that_never_answered_is_not_waited_for(waits: list[float]) -> None:
+    with pytest.raises(ClusterClientError):
+        _Scripted(0).get("/first")
+    assert waits == []
+
+
+def test_another_program_in_the_place_of_the_jobmanager_is_not_asked_again(waits: list[float]) -> None:
+    class Replaced(_Scripted):
+        def send(self, method: str, path: str, *_: object, **__: object) -> Any:
+            if path == "/second":
+                raise NoJobManagerError(0, "is no JobManager")
+            return {}
+
+    client = Replaced()
+    client.get("/first")
+    with pytest.raises(NoJobManagerError):
+        client.get("/second")
+    assert waits == []
+
+
+def test_whether_a_job_has_ended_is_asked_once(waits: list[float]) -> None:
+    client = _Scripted(202, 0)
+    client.get("/first")
+    assert not client.has_ended("job")
+    assert waits == []

@@ -152,12 +152,16 @@ def test_filter_takes_only_true():
 
 
 class Doubler:
+    name = "f"
     func_type = "general"
     deterministic = True
 
     def __init__(self):
         self.calls = 0
         self.events = []
+
+    def for_call(self):
+        return self
 
     def open(self, context):
         self.events.append(("open", context))

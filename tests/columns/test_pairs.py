@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.column_types import RowField, RowType
 from firesteel.columns.kernels.joins.correlate import CorrelateFactory
 from firesteel.columns.kernels.joins.lookup_joins import LookupJoinFactory
 from firesteel.columns.kernels.normalize import NormalizeFactory
@@ -47,9 +48,10 @@ UNNESTED = {
 def test_unnest(name, outer, ordinality):
     values, types, rows = UNNESTED[name]
     kinds = [parse_type(kind) if isinstance(kind, str) else kind for kind in types] + [INT] * ordinality
+    columns = RowType([RowField(f"f{place}", kind) for place, kind in enumerate(kinds)])
     plan = CorrelateFactory(
         "UNNEST WITH ORDINALITY" if ordinality else "UNNEST",
-        *((column(1, name),), outer, (INT, parse_type(name)), tuple(kinds), None, QuerySettings()),
+        *((column(1, name),), outer, (INT, parse_type(name)), columns, None, QuerySettings()),
     )
     arrays = (pa.array(range(len(values)), pa.int32()), to_arrow(values, parse_type(name)))
     run, wanted = KernelRun(plan.make), []

@@ -17,6 +17,7 @@ from firesteel.columns.kernels.joins.interval_joins import IntervalJoinFactory
 from firesteel.columns.kernels.joins.join_plan import JoinPlan
 from firesteel.columns.kernels.joins.temporal_joins import TemporalJoinFactory
 from firesteel.columns.kernels.rows import row_store, saved_rows
+from firesteel.columns.kernels.rows.saved_rows import SavedRows
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, batch_of, keys_of, kinds_list, rows_of
 from firesteel.columns.runs import room
 from firesteel.columns.settings import QuerySettings
@@ -34,14 +35,17 @@ MAX = 2**63 - 1
 
 
 class Run:
-    def __init__(self, factory: Any, state: Any = (), is_on_disk: bool = False) -> None:
+    def __init__(
+        self, factory: Any, state: Any = (), is_on_disk: bool = False, ttl_ms: int = 0, now_ms: int = 0
+    ) -> None:
+        self.ttl_ms = ttl_ms
         self.backend = KeyedStateBackend(None, 8)
         self.backend.key_group = lambda key: key[0]
         for delta in state:
             self.backend.load(delta, None)
         self.found: Counter[tuple[Any, ...]] = Counter()
         self.factory = factory
-        self.kernel, self.now = factory.make(), 0
+        self.kernel, self.now = factory.make(), now_ms
         self.kernel.open(
             KernelContext(
                 True,
@@ -50,6 +54,7 @@ class Run:
                 self.take,
                 None,
                 lambda: self.now,
+                state_ttl_ms=ttl_ms,
                 new_spill=(lambda: FixedSpill(100)) if is_on_disk else None,
             )
         )
@@ -64,7 +69,7 @@ class Run:
     def resumed(self, is_on_disk: bool) -> Run:
         """The join in another subtask."""
         self.kernel.flush()
-        following = Run(self.factory, list(self.backend.full()), is_on_disk)
+        following = Run(self.factory, list(self.backend.full()), is_on_disk, self.ttl_ms, self.now)
         following.kernel.restore(self.kernel.snapshot())
         following.found = self.found
         return following
@@ -192,6 +197,77 @@ def test_temporal_joins(seed: int, least: int, on_disk: range, monkeypatch: pyte
         row, change = versions[max(before)[1]] if before else ((), DELETE)
         wanted[number, None if change == DELETE else row[1]] += 1
     assert run.found == wanted
+
+
+@pytest.mark.parametrize("on_disk", [range(0), range(6), range(100), range(6, 100)], ids=str)
+@pytest.mark.parametrize("least", [row_store.LEAST, 2])
+@pytest.mark.parametrize("seed", seeds(1, 6))
+def test_versions_of_idle_keys_are_forgotten(
+    seed: int, least: int, on_disk: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few(least, monkeypatch)
+    chance = random.Random(seed)
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2), (), 0 in on_disk, 100, 1000)
+    used: dict[int, int] = {}
+    versions: dict[int, dict[int, int]] = {}
+    waiting: list[tuple[int, int, int]] = []
+    wanted: Counter[tuple[Any, ...]] = Counter()
+
+    def use(key: int) -> None:
+        if used.get(key, run.now) + 100 <= run.now:
+            versions.pop(key, None)
+        used[key] = run.now
+
+    for step in range(60):
+        for number in range(chance.randrange(3)):
+            key, time = chance.randrange(5), step * 20 + chance.randrange(40)
+            if chance.random() < 0.5:
+                waiting.append((key, 10 * step + number, time))
+                run.give(0, waiting[-1])
+                use(key)
+            else:
+                run.give(1, (key, 10 * step + number, time))
+                use(key)
+                versions.setdefault(key, {})[time] = 10 * step + number
+        run.now += chance.randrange(40)
+        run.kernel.watermark(step * 20 - 1)
+        due = [row for row in waiting if row[2] < step * 20]
+        waiting = [row for row in waiting if row not in due]
+        for key, number, time in due:
+            use(key)
+            before = [(at, value) for at, value in versions.get(key, {}).items() if at <= time]
+            wanted[number, max(before)[1] if before else None] += 1
+        if step % 6 == 5:
+            run = run.resumed(step in on_disk)
+        elif step % 3 == 2:
+            run.kernel.flush()
+    assert run.found == wanted
+
+
+def test_versions_of_keys_that_never_come_again_leave_the_state() -> None:
+    sizes = []
+    for ttl_ms in (0, 100):
+        run = Run(TemporalJoinFactory(INNER, 2, 2), ttl_ms=ttl_ms, now_ms=1000)
+        for step in range(100):
+            run.now += 50
+            run.give(1, *((1000 * step + number, number, step) for number in range(100)))
+            run.kernel.flush()
+        sizes.append(sum(rows.length for rows in SavedRows(run.backend.table("version rows"), (0,), 8).rows()))
+    assert sizes[0] == 10_000
+    assert sizes[1] <= 600
+
+
+def test_versions_that_were_kept_without_a_time_to_live_age_from_their_restore_on() -> None:
+    run = Run(TemporalJoinFactory(replace(INNER, kind="LEFT"), 2, 2), now_ms=1000)
+    run.give(1, (1, 7, 10), (2, 8, 10))
+    run.ttl_ms, run.now = 100, 5000
+    run = run.resumed(False)
+    run.now += 60
+    run.give(0, (1, 1, 20))
+    run.now += 60
+    run.give(0, (2, 2, 20))
+    run.kernel.watermark(MAX)
+    assert run.found == Counter([(1, 7), (2, None)])
 
 
 def test_rows_without_a_time_have_no_version() -> None:

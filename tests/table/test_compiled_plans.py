@@ -8,9 +8,10 @@ import resource
 import pytest
 
 from firesteel.common.table_errors import SqlParserException, TableException, ValidationException
+from firesteel.errors import InvalidProgramError
 from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
 from firesteel.table.execution.plan_execution import write_plan
-from firesteel.table.udf import udf
+from firesteel.table.udf import AggregateFunction, udaf, udf, udtf
 from tests.table.environments import environment
 from tests.table.test_push_filters import BELOW, CROSSED, STAYS, TIMED
 
@@ -115,6 +116,20 @@ def test_a_plan_in_a_file_gives_what_the_statement_gives(tmp_path, how):
     assert written(tmp_path) == ["4,B", "6,C"]
 
 
+def test_a_plan_file_may_be_a_uri_of_this_machine(t_env, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    query = "SELECT k, v FROM s"
+    sink_for(t_env, query)
+    t_env.execute_sql(f"COMPILE PLAN 'file://{tmp_path}/a/plan.json' FOR INSERT INTO sink {query}")
+    loaded = t_env.load_plan(PlanReference.from_file(f"file:{tmp_path}/a/plan.json"))
+    loaded.write_to_file(f"file://{tmp_path}/b.json")
+    assert (tmp_path / "a" / "plan.json").read_text() == (tmp_path / "b.json").read_text()
+    for statement in ("COMPILE PLAN 'hdfs://host/p' FOR INSERT INTO sink " + query, "EXECUTE PLAN 'hdfs://host/p'"):
+        with pytest.raises(InvalidProgramError, match="no file system for hdfs://host"):
+            t_env.execute_sql(statement)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b.json"]
+
+
 def test_a_pipeline_over_tables_without_names_is_stored_with_their_options(t_env, tmp_path):
     schema = Schema.new_builder().column("f0", DataTypes.STRING()).build()
     source = TableDescriptor.for_connector("datagen").option("number-of-rows", "5").schema(schema).build()
@@ -184,6 +199,53 @@ def test_what_a_plan_names_must_be_there_as_it_was(t_env):
         loaded(other, plan)
 
 
+class _Most(AggregateFunction):
+    def create_accumulator(self):
+        return [0]
+
+    def accumulate(self, accumulator, value):
+        accumulator[0] = max(accumulator[0], value)
+
+    def get_value(self, accumulator):
+        return accumulator[0]
+
+
+def most(kind):
+    return udaf(_Most(), result_type=kind, accumulator_type=DataTypes.ARRAY(DataTypes.INT()))
+
+
+FUNCTIONS = {
+    "scalar": udf(lambda v: v, result_type=DataTypes.INT()),
+    "other scalar": udf(lambda v: v, result_type=DataTypes.DOUBLE()),
+    "table": udtf(lambda v: [v], result_types=[DataTypes.INT()]),
+    "wider table": udtf(lambda v: [(v, v)], result_types=[DataTypes.INT(), DataTypes.INT()]),
+    "aggregate": most(DataTypes.INT()),
+    "other aggregate": most(DataTypes.BIGINT()),
+}
+CALLS = {
+    "scalar": "SELECT f(v) AS x FROM s",
+    "table": "SELECT x FROM s, LATERAL TABLE(f(v)) AS u(x)",
+    "aggregate": "SELECT f(v) AS x FROM s",
+}
+
+
+@pytest.mark.parametrize("now", FUNCTIONS)
+@pytest.mark.parametrize("before", CALLS)
+def test_a_function_must_be_of_the_kind_and_type_that_it_had(before, now):
+    made = environment()
+    made.execute_sql(TIMED.format("s"))
+    made.create_temporary_system_function("f", FUNCTIONS[before])
+    sink_for(made, CALLS[before])
+    plan = json.loads(made.compile_plan_sql(f"INSERT INTO sink {CALLS[before]}").as_json_string())
+    made.drop_temporary_system_function("f")
+    made.create_temporary_system_function("f", FUNCTIONS[now])
+    if before == now:
+        loaded(made, plan)
+        return
+    with pytest.raises(ValidationException, match="has changed since the plan was compiled"):
+        loaded(made, plan)
+
+
 def test_what_has_no_name_is_not_compiled(t_env):
     sink_for(t_env, "SELECT k FROM s")
     stream = t_env.from_elements([(1,)], ["k"])
@@ -195,6 +257,13 @@ def test_what_has_no_name_is_not_compiled(t_env):
         t_env.compile_plan_sql("SELECT 1")
     with pytest.raises(SqlParserException):
         t_env.execute_sql("COMPILE PLAN 'x' FOR SELECT 1")
+
+
+@pytest.mark.parametrize("path", ["", "/", "file:///"])
+def test_a_plan_needs_the_name_of_a_file(t_env, path):
+    sink_for(t_env, "SELECT k FROM s")
+    with pytest.raises(TableException, match="which is no file"):
+        t_env.execute_sql(f"COMPILE PLAN '{path}' FOR INSERT INTO sink SELECT k FROM s")
 
 
 def test_a_plan_that_can_not_be_written_leaves_the_one_before_it(tmp_path):

@@ -45,6 +45,15 @@ QUERIES = {
         [(5,), (None,)],
     ),
     "it never does not exist": ("SELECT a FROM t WHERE NOT EXISTS (SELECT SUM(d) FROM u WHERE c = a)", []),
+    "an alias of the outer query comes before a column of the inner one": (
+        "SELECT d.a FROM t AS d WHERE EXISTS (SELECT 1 FROM u WHERE c = d.a)",
+        [(1,), (1,), (2,)],
+    ),
+    "also if that column is a row with such a field": (
+        "SELECT x.a FROM t AS x WHERE EXISTS (SELECT 1 FROM (SELECT c, CAST(ROW(c) AS ROW<a INT>) AS x FROM u) AS y "
+        "WHERE y.c = x.a)",
+        [(1,), (1,), (2,)],
+    ),
     "a scalar without rows is NULL": (
         "SELECT a, (SELECT d FROM u WHERE c = a AND d <> 10) FROM t",
         [(1, 20), (1, 20), (2, 5), (5, None), (None, None)],
@@ -170,6 +179,19 @@ def test_what_does_not_become_a_join_is_refused_in_the_words_of_flink(t_env):
     assert "WindowAggregate(groupBy=[window_start, window_end, " in t_env.explain_sql(exists.format(counts.format("=")))
     with pytest.raises(TableException, match=r"^unexpected correlate variable \$cor0 in the plan$"):
         t_env.explain_sql(exists.format(counts.format("<")))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x.z FROM t AS x, (SELECT CAST(ROW(c) AS ROW<z INT>) AS x FROM u) AS y",
+        "SELECT 1 FROM t AS x WHERE EXISTS (SELECT 1 FROM (SELECT CAST(ROW(c) AS ROW<z INT>) AS x FROM u) AS y "
+        "WHERE x.z = 1)",
+    ],
+)
+def test_an_alias_hides_a_column_of_its_name_whose_fields_it_has_not(environments, query):
+    with pytest.raises(ValidationException, match="Column 'z' not found in table 'x'"):
+        environments["streaming"].sql_query(query)
 
 
 def test_a_subquery_of_groups_refers_to_groups(environments):

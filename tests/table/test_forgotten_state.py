@@ -25,7 +25,7 @@ COUNT = 60
 BEGIN_MS, PAUSE_MS = 10_000, 90_000
 KEEP = {
     "constants": "its source is read once",
-    "temporal join": "versions stay, see Differences from Flink",
+    "temporal join": "its left rows wait for the watermark",
     "window aggregate": "windows end with the watermark",
     "legacy window": "likewise",
     "hop": "likewise",

@@ -9,7 +9,7 @@ import pytest
 
 from firesteel.table import DataTypes, StreamTableEnvironment, Table
 from firesteel.table.expressions import col
-from firesteel.table.udf import AggregateFunction, ScalarFunction, udaf, udf, udtf
+from firesteel.table.udf import AggregateFunction, ScalarFunction, TableFunction, udaf, udf, udtf
 from firesteel.testing import run_local
 from tests.table.local_runs import environments
 
@@ -102,3 +102,70 @@ def test_calls_of_a_function_are_calls_of_the_same_one() -> None:
     table = t_env.from_elements([(1,), (2,), (3,)], ["n"])
     grouped = table.group_by(function(col("n"))).select(function(col("n")), col("n").sum)
     assert (1, 4) in _values(t_env, env, [grouped])
+
+
+class _Counting(ScalarFunction):
+    """Counts the rows of its calls."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def eval(self, *args: Any) -> Any:
+        self.count += 1
+        return self.count
+
+
+class _CountingRows(TableFunction):
+    def __init__(self) -> None:
+        self.count = 0
+
+    def eval(self, *args: Any) -> Iterable[int]:
+        self.count += 1
+        yield self.count
+
+
+class _CountingAggregate(_Last):
+    def __init__(self) -> None:
+        super().__init__(lambda: 0)
+        self.count = 0
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        self.count += 1
+        accumulator[0] = self.count
+
+
+class _CountingColumns(_Counting):
+    def eval(self, *args: Any) -> Any:
+        self.count += len(args[0])
+        return args[0] * 0 + self.count
+
+
+COUNTING: dict[str, tuple[str, list[tuple[int, ...]]]] = {
+    "two calls": ("SELECT c(a), c(b) FROM t", [(1, 1), (2, 2)]),
+    "calls in expressions": ("SELECT c(a) + 1, c(a) + 2 FROM t", [(2, 3), (3, 4)]),
+    "a call in a call": ("SELECT c(c(a)), c(b) FROM t", [(1, 1), (2, 2)]),
+    "condition": ("SELECT c(a), b FROM t WHERE c(b) > 0", [(1, 2), (2, 4)]),
+    "union": ("SELECT c(a) FROM t UNION ALL SELECT c(b) FROM t", [(1,), (1,), (2,), (2,)]),
+    "pandas": ("SELECT p(a), p(b) FROM t", [(2, 2), (2, 2)]),
+    "table functions": (
+        "SELECT x, y FROM t, LATERAL TABLE(r(a)) AS u(x), LATERAL TABLE(r(b)) AS v(y)",
+        [(1, 1), (2, 2)],
+    ),
+    "aggregates": ("SELECT g(a), g(b) FROM t", [(1, 1), (2, 2)]),
+    "aggregates over": ("SELECT g(a) OVER w, g(b) OVER w FROM t WINDOW w AS (ORDER BY PROCTIME())", [(1, 1), (2, 2)]),
+}
+"""A query that calls a function twice, and its rows in PyFlink."""
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_each_call_has_a_function_of_its_own(name: str) -> None:
+    query, expected = COUNTING[name]
+    env, t_env = environments()
+    numbers = DataTypes.ROW([DataTypes.FIELD("a", BIGINT), DataTypes.FIELD("b", BIGINT)])
+    t_env.create_temporary_view("t", t_env.from_elements([(1, 2), (3, 4)], numbers))
+    t_env.create_temporary_function("c", udf(_Counting(), result_type=BIGINT))
+    t_env.create_temporary_function("p", udf(_CountingColumns(), result_type=BIGINT, func_type="pandas"))
+    t_env.create_temporary_function("r", udtf(_CountingRows(), result_types=[BIGINT]))
+    t_env.create_temporary_function("g", udaf(_CountingAggregate()))
+    rows = _values(t_env, env, [t_env.sql_query(query)])
+    assert set(rows) == set(expected)

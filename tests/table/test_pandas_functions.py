@@ -63,20 +63,6 @@ def test_columns_of_an_aggregate_that_are_named_like_a_key_get_other_names(env):
     assert grouped.get_schema().get_field_names() == ["a", "a0"]
 
 
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (lambda i: i[1:], "The result length '0' of Pandas UDF 'f' is not equal to the input length '1'"),
-        (lambda i: i.iloc[0], "The result type of Pandas UDF 'f' must be pandas.Series or pandas.DataFrame, got"),
-    ],
-)
-def test_a_result_that_is_no_column_of_the_same_length_is_an_error(env, result, message):
-    numbers = StreamTableEnvironment.create(env).from_elements([(1,)], ["a"])
-    wrong = udf(result, result_type=DataTypes.BIGINT(), func_type="pandas", name="f")
-    with pytest.raises(Exception, match=message):
-        rows(env, numbers.select(wrong(col("a"))))
-
-
 @pytest.mark.parametrize(("bundle", "arrow", "lengths"), [(0, 0, [5]), (2, 0, [2, 2, 1]), (4, 3, [3, 2])])
 def test_functions_are_called_for_as_many_rows_as_the_options_say(env, bundle, arrow, lengths):
     t_env = StreamTableEnvironment.create(env)

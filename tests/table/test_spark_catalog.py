@@ -149,6 +149,19 @@ def test_only_the_columns_and_partitions_of_a_query_are_staged_and_removed_after
     assert is_nothing_staged()
 
 
+@pytest.mark.parametrize("escaped", ["true", "false"])
+def test_partitions_are_found_however_the_session_reads_texts(spark, escaped):
+    spark.sql("CREATE TABLE IF NOT EXISTS shop.quoted (v INT, name STRING) USING parquet PARTITIONED BY (name)")
+    texts = ["it's", "a\\b", '"', "50% = 1/2", "\N{SNOWMAN}"]
+    rows = spark.createDataFrame(list(enumerate(texts)), "v INT, name STRING")
+    rows.write.insertInto("shop.quoted", overwrite=True)
+    t_env = with_catalog(options=f", 'spark.sql.parser.escapedStringLiterals' = '{escaped}'")
+    for number, text in enumerate(texts):
+        quoted = text.replace("'", "''")
+        assert query(t_env, f"SELECT v FROM quoted WHERE name = '{quoted}'") == [(number,)]
+    spark.sql("DROP TABLE shop.quoted")
+
+
 def test_explain_stages_nothing(spark, monkeypatch):
     monkeypatch.setattr(connector.Staging, "write", lambda staging: pytest.fail("staged"))
     text = with_catalog().explain_sql("SELECT id FROM orders", ExplainDetail.JSON_EXECUTION_PLAN)

@@ -62,13 +62,7 @@ class RemoteJobClient(JobClient):
         cluster.submit(job_graph)
         if staged:
             # The job reads the data as long as it runs, which may be longer than this process does.
-            staged.remove_after(self._has_ended)
-
-    def _has_ended(self) -> bool:
-        """Return whether the job has ended, False if the cluster does not answer."""
-        with contextlib.suppress(ClusterClientError):
-            return self._cluster.execution_result(self._job_id) is not None
-        return False
+            staged.remove_after(lambda: cluster.has_ended(self._job_id))
 
     def _ask(self, question: Callable[[], Any]) -> CompletableFuture:
         return CompletableFuture(self._threads.submit(question))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import pickle
 import re
@@ -38,7 +39,8 @@ class RestClusterClient(RestConnection):
     Args:
         address: `host:port`, `http://host:port` or `https://host:port`.
         token: The bearer token; None uses the token of this user's JobManager on this machine, if there is one.
-        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one.
+        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one; and how
+            often to ask a JobManager that is away.
 
     Raises:
         InvalidOptionError: a file of the TLS options cannot be used.
@@ -178,8 +180,18 @@ class RestClusterClient(RestConnection):
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
         """Return the result of a job, or None while it is running."""
-        result: dict[str, Any] | None = self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]
+        result: dict[str, Any] | None = self.get(_result_path(job_id))["job-execution-result"]
         return result
+
+    def has_ended(self, job_id: str) -> bool:
+        """Return whether a job has ended, False if the cluster does not answer at once."""
+        with contextlib.suppress(ClusterClientError):
+            return self.send("GET", _result_path(job_id))["job-execution-result"] is not None
+        return False
+
+
+def _result_path(job_id: str) -> str:
+    return f"/jobs/{job_id}/execution-result"
 
 
 def _part(boundary: str, name: str, file_name: str, content_type: str, data: bytes) -> bytes:

@@ -9,12 +9,13 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
 from firesteel.common.files.run_directory import read_token
+from firesteel.common.options.rest_options import REST_RETRY_DELAY, REST_RETRY_MAX_ATTEMPTS
 from firesteel.common.trust.loopback import is_loopback
 from firesteel.common.trust.message_proof import ANSWER_PROOF, RequestProof, answer_proof, content_digest
 from firesteel.errors import FiresteelError
@@ -30,7 +31,6 @@ _TIMEOUT_S = 60
 _IS_THERE, _NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 409, 416, 429, 503
 _RETRY_UPLOAD_S = 1.0
 _UPLOAD_PATIENCE_S = 120.0
-_TRIES_WITHOUT_LEADER = 10
 
 
 class ClusterClientError(FiresteelError):
@@ -50,13 +50,18 @@ class ClusterClientError(FiresteelError):
         return self.message
 
 
+class NoJobManagerError(ClusterClientError):
+    """Another program responds in the place of the JobManager, so there is no point in asking again."""
+
+
 class RestConnection:
     """Sends requests to the REST API of the cluster at an address, proves who asks, and checks who answers.
 
     Args:
         address: `host:port`, `http://host:port` or `https://host:port`.
         token: The bearer token; None uses the token of this user's JobManager on this machine, if there is one.
-        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one.
+        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one; and how
+            often to ask a JobManager that is away.
 
     Raises:
         ClusterClientError: it is no address.
@@ -73,6 +78,8 @@ class RestConnection:
         self._token = token if token else _local_token(self.address)
         self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
         self._opener = _opener(self.address, self._tls)
+        self._attempts, self._delay_s = REST_RETRY_MAX_ATTEMPTS.of(configuration), REST_RETRY_DELAY.of(configuration)
+        self._was_answered = False
         self.patience_s = 0.0  # Time for which GET requests and uploads wait for a JobManager that is away.
 
     def get(self, path: str) -> Any:
@@ -84,18 +91,40 @@ class RestConnection:
         return self.while_leader_is_elected(lambda: self.send("GET", path))
 
     def while_leader_is_elected(self, ask: Callable[[], Any]) -> Any:
-        """Return what a request returns; repeat it while a leader is elected, or the JobManager is away."""
-        begun_s, tries = time.monotonic(), 0
+        """Return what a request returns; repeat it while a leader is elected, or the JobManager is away.
+
+        One that has never answered is not waited for, as it may not exist.
+        """
+        begun_s, waits = time.monotonic(), self._waits()
         while True:
             try:
-                return ask()
+                return self._answered(ask)
+            except NoJobManagerError:
+                raise
             except ClusterClientError as error:
-                tries += 1
-                is_elected = error.status == _UNAVAILABLE and tries <= _TRIES_WITHOUT_LEADER
-                is_away = error.status in NO_LEADER and time.monotonic() - begun_s < self.patience_s
-                if not is_elected and not is_away:
+                is_known = error.status == _UNAVAILABLE or self._was_answered
+                wait_s = next(waits, None) if is_known else None
+                is_patient = time.monotonic() - begun_s < self.patience_s
+                if error.status not in NO_LEADER or (wait_s is None and not is_patient):
                     raise
-                time.sleep(POLL_S)
+                time.sleep(POLL_S if wait_s is None else wait_s)
+
+    def _waits(self) -> Iterator[float]:
+        """Yield the times between the attempts of a request, which begin small, as a leader is elected soon."""
+        wait_s = POLL_S
+        for _ in range(self._attempts - 1):
+            wait_s = min(wait_s, self._delay_s)
+            yield wait_s
+            wait_s *= 2
+
+    def _answered(self, ask: Callable[[], object]) -> object:
+        try:
+            answer = ask()
+        except ClusterClientError as error:
+            self._was_answered = self._was_answered or error.status not in NO_LEADER
+            raise
+        self._was_answered = True
+        return answer
 
     def text(self, path: str, offset: int) -> bytes:
         """Return the contents of a log file from byte `offset` on.
@@ -179,7 +208,7 @@ class RestConnection:
         try:
             return json.loads(content)
         except ValueError:
-            raise ClusterClientError(
+            raise NoJobManagerError(
                 0, f"the process that responds at {self.address} is no JobManager: its answer to {path} is no JSON"
             ) from None
 
@@ -214,7 +243,7 @@ class RestConnection:
         assert self._token is not None
         expected = answer_proof(self._token, proof.nonce, status, content)
         if not hmac.compare_digest(expected.encode(), given.encode()):
-            raise ClusterClientError(
+            raise NoJobManagerError(
                 0,
                 f"the process that responds at {self.address} did not prove that it knows the token that this client "
                 f"has for the cluster there: it may be another program; check the address and {TOKEN}",

@@ -330,7 +330,8 @@ def partition_texts(partition: str) -> dict[str, str | None]:
 
 
 def _literal(text: str | None) -> str:
-    return "NULL" if text is None else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # By its bytes, as it depends on options of the session what a backslash means between quotes.
+    return "NULL" if text is None else f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 def spark_path(path: str) -> str:

@@ -65,6 +65,9 @@ class UserFunction(Protocol):
     def eval(self) -> Callable[..., Any]:
         """The callable that computes a result from arguments."""
 
+    def for_call(self) -> UserFunction:
+        """Return a copy of the function that no other call of it shares."""
+
     def open(self, function_context: object) -> None:
         """Prepare the function; called once per subtask."""
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sized
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.cells import Cell
 from firesteel.columns.evaluation_context import EvaluationContext
 from firesteel.columns.functions.function import Column, as_array
 from firesteel.columns.lazy_calls import Memo, Node
 from firesteel.columns.rex import UserCall
-from firesteel.columns.values import arrow_type, to_arrow, to_python
-from firesteel.errors import JobExecutionError
-
-if TYPE_CHECKING:
-    import pandas
+from firesteel.columns.user_results import result_column, series_column
+from firesteel.columns.values import arrow_type, to_python
 
 
 class UserFunctionNode:
@@ -27,12 +21,12 @@ class UserFunctionNode:
 
     A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument, or
     a `pandas.DataFrame` for a row. A pandas function that gives rows may return a `pandas.DataFrame`.
-    Exceptions of the function propagate unchanged.
+    Exceptions of the function propagate unchanged. Calls do not share what a function keeps.
     An asynchronous function is called for several rows at a time.
     """
 
     def __init__(self, call: UserCall, operands: list[Node], context: EvaluationContext) -> None:
-        self._function = call.function
+        self._function = call.function.for_call()
         self._operands = operands
         self._types = [operand.type for operand in call.operands]
         self._type = call.type
@@ -56,8 +50,8 @@ class UserFunctionNode:
         function = self._function.eval
         rows = self._rows(columns) if columns else [()] * length
         if inspect.iscoroutinefunction(function):
-            return to_arrow(self._context.call_all(function, rows), self._type)
-        return to_arrow([function(*row) for row in rows], self._type)
+            return result_column(self._context.call_all(function, rows), self._type, self._function.name)
+        return result_column([function(*row) for row in rows], self._type, self._function.name)
 
     def _rows(self, columns: list[pa.Array]) -> list[tuple[object, ...]]:
         zone = self._context.time_zone
@@ -75,24 +69,7 @@ class UserFunctionNode:
 
     def _pandas_call(self, columns: list[pa.Array], length: int) -> pa.Array:
         result = self._function.eval(*map(self._argument, columns, self._types))
-        self._check(result, length)
-        if isinstance(self._type, t.RowType) and getattr(result, "ndim", 1) == 2:
-            return to_arrow(_frame_rows(result), self._type)
-        if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
-            return to_arrow([None if _missing(value) else value for value in result], self._type)
-        return pa.Array.from_pandas(result, type=arrow_type(self._type))
-
-    def _check(self, result: object, length: int) -> None:
-        if not (hasattr(result, "iloc") and isinstance(result, Sized)):
-            raise JobExecutionError(
-                f"The result type of Pandas UDF '{self._function.name}' must be pandas.Series or pandas.DataFrame, got "
-                f"{type(result)}"
-            )
-        if len(result) != length:
-            raise JobExecutionError(
-                f"The result length '{len(result)}' of Pandas UDF '{self._function.name}' is not equal to the input "
-                f"length '{length}'"
-            )
+        return series_column(result, length, self._type, self._function.name)
 
     def _argument(self, column: pa.Array, data_type: t.DataType) -> object:
         if not isinstance(data_type, t.RowType):
@@ -110,14 +87,3 @@ class UserFunctionNode:
             # pandas 3 strings use NaN for NULL, but PyFlink passes None to functions.
             return type(series)(column.to_numpy(zero_copy_only=False), dtype=object)
         return series
-
-
-def _frame_rows(frame: pandas.DataFrame) -> list[tuple[Cell, ...]]:
-    """Return the rows of a `pandas.DataFrame`."""
-    columns = [frame.iloc[:, index].tolist() for index in range(frame.shape[1])]
-    return list(zip(*([None if _missing(value) else value for value in column] for column in columns), strict=True))
-
-
-def _missing(value: object) -> bool:
-    """Return whether a value is None, NaN or NaT."""
-    return value is None or (not isinstance(value, Sized) and value != value)

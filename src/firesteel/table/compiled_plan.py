@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firesteel.common.files.local_path import local_path
 from firesteel.table.execution.plan_execution import write_plan
 from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.table_parts import executor_of
@@ -65,13 +66,13 @@ class CompiledPlan:
         """Write the plan to a file.
 
         Args:
-            file: The path.
+            file: The path, or a `file:` URI.
             ignore_if_exists: Whether to do nothing if the file exists.
 
         Raises:
             TableException: the file exists, or can't be written.
         """
-        path = Path(file)
+        path = local_path(str(file))
         if not (ignore_if_exists and path.exists()):
             write_plan(path, self._plan, overwrites=False)
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from firesteel.common.files.local_path import local_path
 from firesteel.table.execution.plan_execution import read_plan
 
 __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanReference", "PlanReference"]
@@ -42,9 +43,9 @@ class PlanReference(ABC, Generic[C]):
         """Return a reference to a compiled plan in a file.
 
         Args:
-            path: Path of the file.
+            path: Path of the file, or a `file:` URI.
         """
-        return FilePlanReference(Path(path))
+        return FilePlanReference(local_path(str(path)))
 
     @staticmethod
     def from_json_string(json_string: str) -> JsonContentPlanReference:

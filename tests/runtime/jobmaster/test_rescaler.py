@@ -178,12 +178,15 @@ async def test_state_that_can_not_be_restored_leaves_the_job_as_it_was(cluster: 
     assert (rescale.end, rescale.error) == (RescaleEnd.EXCEPTION_OCCURRED, "FiresteelError: too few key groups")
 
 
-async def test_a_job_goes_on_when_its_files_can_be_written_again(cluster: Cluster) -> None:
+@pytest.mark.parametrize("error", [OSError("no space left on device"), KeyError("a defect of ours")])
+async def test_a_job_goes_on_when_its_files_can_be_written_again(cluster: Cluster, error: Exception) -> None:
     job_id = await cluster.submit(pair())
-    cluster.data_plane.restore_error = OSError("no space left on device")
+    cluster.data_plane.restore_error = error
     await require(cluster, job_id, 3)
     await pass_time(cluster, 5)
     assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.RESTARTING
+    history = (await cluster.gateway.request_job(job_id)).history
+    assert sum(str(error) in str(event) for event in history) == 1
     cluster.data_plane.restore_error = None
     await pass_time(cluster, 2)
     assert (await cluster.gateway.request_job_status(job_id)) is JobStatus.RUNNING

@@ -97,6 +97,34 @@ def test_an_invalid_duration_is_rejected_with_its_option() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("initial-backoff", "0 s"),
+        ("initial-backoff", "2 min"),
+        ("max-backoff", "10 ms"),
+        ("backoff-multiplier", "1"),
+        ("backoff-multiplier", "nan"),
+        ("jitter-factor", "1.1"),
+        ("jitter-factor", "-0.1"),
+        ("jitter-factor", "nan"),
+        ("reset-backoff-threshold", "0 s"),
+        ("attempts-before-reset-backoff", "0"),
+        ("attempts-before-reset-backoff", "1.5"),
+    ],
+)
+def test_delays_that_do_not_grow_are_refused_as_by_flink(option: str, value: str) -> None:
+    options = {"restart-strategy.type": "exponential-delay", f"restart-strategy.exponential-delay.{option}": value}
+    with pytest.raises(InvalidOptionError, match=r"restart-strategy\.exponential-delay"):
+        restart_strategy(options)
+
+
+def test_jitter_makes_no_delay_longer_than_the_longest() -> None:
+    strategy = ExponentialDelayRestartStrategy(4, 5, 2, jitter=1, random_=lambda: 1.0)
+    strategy.notify_failure(0)
+    assert strategy.backoff_s() == 5
+
+
 def test_without_a_strategy_checkpoints_decide() -> None:  # Q05
     assert isinstance(restart_strategy({}), NoRestartStrategy)
     assert isinstance(restart_strategy({"execution.checkpointing.interval": "0"}), NoRestartStrategy)

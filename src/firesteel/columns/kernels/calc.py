@@ -141,6 +141,7 @@ class WatermarkAssigner(Kernel):
 
     def __init__(self, plan: WatermarkFactory) -> None:
         self._plan = plan
+        self._expression: CompiledRex | None = None
         self._emitted = MIN_WATERMARK
         self._is_idle = False
 
@@ -154,11 +155,17 @@ class WatermarkAssigner(Kernel):
         timeout_ms = self._plan.idle_timeout_ms
         self._idle = IdleTimer(context.input_ms, timeout_ms) if timeout_ms and context.is_streaming else None
 
+    def close(self) -> None:
+        """Close the user functions of the expression."""
+        if self._expression is not None:
+            self._expression.close()
+
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit the rows, with watermarks between them."""
         if self._idle is not None:
             self._set_idle(False)
             self._idle.saw_elements()
+        assert self._expression is not None
         times = _millis(batch.columns[self._plan.column])
         marks = np.maximum.accumulate(_millis(self._expression(batch)))
         cuts = [(batch.length, int(marks[-1]))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = [
     "key_groups",
     "memory",
     "number",
+    "number_above",
     "number_between",
     "ports",
     "positive_duration",
@@ -72,9 +74,12 @@ def _seconds_above_0(text: str) -> float:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(f"{text!r} is not a number")
+    return value
 
 
 def _boolean(text: str) -> bool:
@@ -115,6 +120,18 @@ def number_between(least: float, most: float) -> Kind[float]:
         value = _number(text)
         if not least <= value <= most:
             raise ValueError(f"{text!r} is not a number from {least:g} to {most:g}")
+        return value
+
+    return Kind("float", parse)
+
+
+def number_above(bound: float) -> Kind[float]:
+    """Return the type of numbers that are greater than `bound`."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not bound < value < math.inf:
+            raise ValueError(f"{text!r} is not a number above {bound:g}")
         return value
 
     return Kind("float", parse)

@@ -156,7 +156,7 @@ _SERVERS = (
     OptionRule(
         "the REST API has its own limits",
         "rest.async.store-duration rest.await-leader-timeout rest.cache.* rest.client.max-content-length "
-        "rest.connection-timeout rest.idleness-timeout rest.profiling.* rest.retry.* "
+        "rest.connection-timeout rest.idleness-timeout rest.profiling.* "
         "rest.server.numThreads rest.server.thread-priority",
     ),
     OptionRule(

@@ -15,6 +15,15 @@ REST_BIND_PORT = Option(
     shown="that of `rest.port`",
 )
 REST_ADDRESS = Option("rest.address", host, "127.0.0.1", "Address of the REST API, for clients")
+REST_RETRY_MAX_ATTEMPTS = Option(
+    "rest.retry.max-attempts",
+    integer_from(1),
+    "20",
+    "Most attempts of a client that asks a JobManager which is away, after that has answered it once",
+)
+REST_RETRY_DELAY = Option(
+    "rest.retry.delay", duration, "3 s", "Longest time between two attempts; the first ones follow sooner"
+)
 REST_SERVER_MAX_CONTENT_LENGTH = Option(
     "rest.server.max-content-length",
     memory,

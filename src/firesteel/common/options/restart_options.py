@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from firesteel.common.options.kinds import choice, duration, integer_from, number
+from firesteel.common.options.kinds import (
+    choice,
+    duration,
+    integer_from,
+    number_above,
+    number_between,
+    positive_duration,
+)
 from firesteel.common.options.option import Option
 
 RESTART_TYPE = Option(
@@ -45,38 +52,38 @@ RESTART_FAILURE_RATE_INTERVAL = Option(
 RESTART_FAILURE_RATE_DELAY = Option("restart-strategy.failure-rate.delay", duration, "1 s", "Delay before each restart")
 RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF = Option(
     "restart-strategy.exponential-delay.initial-backoff",
-    duration,
+    positive_duration,
     "1 s",
     "First delay",
 )
 RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF = Option(
     "restart-strategy.exponential-delay.max-backoff",
-    duration,
+    positive_duration,
     "1 min",
     "Longest delay",
 )
 RESTART_EXPONENTIAL_DELAY_BACKOFF_MULTIPLIER = Option(
     "restart-strategy.exponential-delay.backoff-multiplier",
-    number,
+    number_above(1),
     "1.5",
     "Factor between consecutive delays",
 )
 RESTART_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD = Option(
     "restart-strategy.exponential-delay.reset-backoff-threshold",
-    duration,
+    positive_duration,
     "1 h",
     "Time without failure after which the delay starts over",
 )
 RESTART_EXPONENTIAL_DELAY_JITTER_FACTOR = Option(
     "restart-strategy.exponential-delay.jitter-factor",
-    number,
+    number_between(0, 1),
     "0.1",
     "Largest random deviation, as a fraction of the delay",
 )
 RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF = Option(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
-    number,
-    "inf",
+    integer_from(1),
+    "2147483647",
     "Restarts before the job fails",
     shown="unlimited",
 )

@@ -14,12 +14,12 @@ import uuid
 from collections.abc import Mapping
 
 from firesteel.common.options.rescale_options import RESCALE_HISTORY_SIZE
-from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph, JobVertexID, ParallelismBounds
 from firesteel.graph.resource_requirements import ResourceRequirementsError, checked_requirements
 from firesteel.runtime.clock import sleep
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.rescales import RescaleEnd, RescalesSummary, RescaleTracker, TriggerCause
+from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.rescale_steps import RescaleSteps
 from firesteel.runtime.logs import about
@@ -226,11 +226,16 @@ class Rescaler:
 
     async def _go_back(self, job_graph: JobGraph) -> None:
         """Continue with the former parallelism, as soon as that is possible: the job has no tasks any more."""
+        told = ""
         while self._parts.graph.status is JobStatus.RESTARTING:
             try:
                 return await self._steps.run(job_graph)
-            except (FiresteelError, OSError) as error:
+            except Exception as error:  # Whatever it is: nobody else would start the job again.
                 self._log("can't continue, which is tried again: %s", error)
+                failure = TaskFailure.of(error)
+                if failure.message != told:
+                    told = failure.message
+                    self._parts.graph.note_failure(failure)
                 await sleep(self._endpoint.clock, _RETRY_S)
 
     def _log(self, text: str, detail: object) -> None:

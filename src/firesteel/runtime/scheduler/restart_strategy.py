@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
+from firesteel.common.options.option import InvalidOptionError
 from firesteel.common.options.restart_options import (
     RESTART_EXPONENTIAL_DELAY_ATTEMPTS_BEFORE_RESET_BACKOFF,
     RESTART_EXPONENTIAL_DELAY_BACKOFF_MULTIPLIER,
@@ -189,7 +190,7 @@ class ExponentialDelayRestartStrategy:
         self._base_s = base_s
         # Jobs that fail together, as their database is away, should not come back together. A failure right after a
         # restart must count, even if the jitter let it come early.
-        self._backoff_s = base_s * (1 + self._jitter * (2 * self._random() - 1))
+        self._backoff_s = min(base_s * (1 + self._jitter * (2 * self._random() - 1)), self._max_backoff_s)
         self._restart_at_s = now_s + self._backoff_s
 
     def can_restart(self) -> bool:
@@ -237,9 +238,16 @@ def _failure_rate(configuration: Mapping[str, str]) -> RestartStrategy:
 
 
 def _exponential_delay(configuration: Mapping[str, str]) -> RestartStrategy:
+    initial_backoff_s = RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF.of(configuration)
+    max_backoff_s = RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF.of(configuration)
+    if initial_backoff_s > max_backoff_s:
+        raise InvalidOptionError(
+            f"option {RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF.key!r}: {initial_backoff_s:g} s is more than "
+            f"{max_backoff_s:g} s, which {RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF.key!r} allows"
+        )
     return ExponentialDelayRestartStrategy(
-        initial_backoff_s=RESTART_EXPONENTIAL_DELAY_INITIAL_BACKOFF.of(configuration),
-        max_backoff_s=RESTART_EXPONENTIAL_DELAY_MAX_BACKOFF.of(configuration),
+        initial_backoff_s=initial_backoff_s,
+        max_backoff_s=max_backoff_s,
         multiplier=RESTART_EXPONENTIAL_DELAY_BACKOFF_MULTIPLIER.of(configuration),
         reset_threshold_s=RESTART_EXPONENTIAL_DELAY_RESET_BACKOFF_THRESHOLD.of(configuration),
         jitter=RESTART_EXPONENTIAL_DELAY_JITTER_FACTOR.of(configuration),

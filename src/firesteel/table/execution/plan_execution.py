@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from firesteel.common.cases import method_case
+from firesteel.common.files.local_path import local_path
 from firesteel.common.json_types import Json
 from firesteel.common.options.table_options import TABLE_FORCE_RECOMPILE
 from firesteel.common.table_errors import TableException
@@ -134,7 +135,7 @@ class PlanExecutor(Executor):
     # --- statements --------------------------------------------------------------------------------------------------
 
     def _compile(self, statement: s.CompilePlan) -> TableResult:
-        path = Path(statement.path)
+        path = local_path(statement.path)
         if not (path.exists() and statement.if_not_exists):
             write_plan(path, self.compiled_statement(statement.statement), self._overwrites())
         return self._run(self.loaded(read_plan(path))) if statement.executes else ok()
@@ -143,7 +144,7 @@ class PlanExecutor(Executor):
         return bool(self._config.get_configuration().get(TABLE_FORCE_RECOMPILE))
 
     def _execute(self, statement: s.ExecutePlan) -> TableResult:
-        return self._run(self.loaded(read_plan(Path(statement.path))))
+        return self._run(self.loaded(read_plan(local_path(statement.path))))
 
     rules: ClassVar[dict[type, Callable[[PlanExecutor, object], TableResult]]] = dict(
         [method_case(s.CompilePlan, _compile), method_case(s.ExecutePlan, _execute)]
@@ -156,6 +157,8 @@ def write_plan(path: Path, text: str, overwrites: bool) -> None:
     Raises:
         TableException: the file exists and is not to be overwritten, or can't be written.
     """
+    if not path.name:
+        raise TableException(f"Cannot write the compiled plan to '{path}', which is no file")
     if path.exists() and not overwrites:
         raise TableException(
             f"Cannot overwrite the plan file '{path}'. Either manually remove the file or, if you're debugging your "

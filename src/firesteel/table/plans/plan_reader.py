@@ -13,6 +13,7 @@ from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_connector import Column, LookupSource, ResolvedTable
 from firesteel.table.planner.rel import rel
 from firesteel.table.plans.plan_classes import BY_NAME
+from firesteel.table.plans.plan_functions import check_function
 from firesteel.table.plans.plan_values import constant_of, type_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class PlanReader:
         if found["class"] == "Rank":
             # Its columns were chosen when it was compiled; a plan of a former release does not say so.
             made["is_narrowed"] = bool(made.get("is_narrowed"))
+        check_function(str(found["class"]), made)
         node: Rel = BY_NAME[str(found["class"])](**made)
         return node
 
@@ -89,6 +91,7 @@ class PlanReader:
                 return self._function(tuple(map(str, path)))
             case {"part": dict(fields)}:
                 made = {name: self.value(part) for name, part in fields.items() if name != "class"}
+                check_function(str(fields["class"]), made)
                 return BY_NAME[str(fields["class"])](**made)
         return found
 

@@ -10,17 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
-from firesteel.columns.cells import Array, Cell
-from firesteel.columns.column_types import DataType, MultisetType
-from firesteel.columns.evaluate import CompiledFilter, compile_filter, compile_rex
+from firesteel.columns.cells import Array
+from firesteel.columns.column_types import DataType, MultisetType, RowType
+from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.rows.segments import ranges, starts_of_segments
-from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import Rex, UserFunction
-from firesteel.columns.rows import Row, batch_of
 from firesteel.columns.state_layout import STATELESS, Layout
-from firesteel.columns.values import arrow_type, to_arrow, to_python
-from firesteel.common.values.bounded_results import all_of
+from firesteel.columns.user_results import row_columns, row_tuples
+from firesteel.columns.values import arrow_type, to_python
 
 if TYPE_CHECKING:
     from firesteel.columns.settings import QuerySettings
@@ -33,14 +31,14 @@ class CorrelateFactory:
     Attributes:
         function: The user function, `UNNEST` or `UNNEST WITH ORDINALITY`.
         types: Logical types of the input's columns.
-        result_types: Logical types of the function's columns.
+        result_type: The function's columns.
     """
 
     function: str | UserFunction
     operands: tuple[Rex, ...]
     outer: bool
     types: tuple[DataType, ...]
-    result_types: tuple[DataType, ...]
+    result_type: RowType
     condition: Rex | None
     settings: QuerySettings
 
@@ -54,7 +52,15 @@ class CorrelateFactory:
 
 
 class Correlate(PlannedKernel[CorrelateFactory]):
-    """Calls a table function for each row."""
+    """Calls a table function for each row.
+
+    Args:
+        plan: The function and its arguments.
+    """
+
+    def __init__(self, plan: CorrelateFactory) -> None:
+        super().__init__(plan)
+        self._closing: list[CompiledRex | CompiledFilter | UserFunction] = []
 
     def open(self, context: KernelContext) -> None:
         """Compile the arguments and open the function."""
@@ -63,15 +69,17 @@ class Correlate(PlannedKernel[CorrelateFactory]):
         evaluation = plan.settings.context(context)
         self._zone = evaluation.time_zone
         self._operands = [compile_rex(operand, evaluation) for operand in plan.operands]
-        self._results = [arrow_type(kind) for kind in plan.result_types]
         self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
+        self._closing = [*self._operands, *filter(None, [self._condition])]
         if not isinstance(plan.function, str):
-            plan.function.open(context.function_context)
+            self._function = plan.function.for_call()
+            self._closing.append(self._function)
+            self._function.open(context.function_context)
 
     def close(self) -> None:
-        """Close the function."""
-        if not isinstance(self._plan.function, str):
-            self._plan.function.close()
+        """Close the function, and those of its arguments and of the condition."""
+        for part in self._closing:
+            part.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit each row joined with the rows that the function returns."""
@@ -88,37 +96,14 @@ class Correlate(PlannedKernel[CorrelateFactory]):
             places, columns = unnested(arguments[0], isinstance(plan.operands[0].type, MultisetType))
             if plan.function.endswith("ORDINALITY"):
                 columns = [*columns, pa.array(np.arange(len(places)) - starts_of_segments(places) + 1)]
-            return places, [column.cast(kind) for column, kind in zip(columns, self._results, strict=True)]
+            kinds = map(arrow_type, plan.result_type.field_types())
+            return places, [column.cast(kind) for column, kind in zip(columns, kinds, strict=True)]
         values = [to_python(c, o.type, zone=self._zone) for c, o in zip(arguments, plan.operands, strict=True)]
         calls = zip(*values, strict=True) if values else [()] * batch.length
-        found = [self._rows(plan.function.eval(*call)) for call in calls]
+        name, kind = self._function.name, plan.result_type
+        found = [row_tuples(self._function.eval(*call), kind, name) for call in calls]
         places = np.repeat(np.arange(batch.length), list(map(len, found)))
-        return places, list(batch_of([row for rows in found for row in rows], self._results).columns)
-
-    def _rows(self, results: object) -> list[Row]:
-        if results is None:
-            return []
-        kinds = self._plan.result_types
-        if (
-            isinstance(results, str | bytes)
-            or not hasattr(results, "__iter__")
-            or isinstance(results, tuple)
-            or hasattr(results, "get_row_kind")
-        ):
-            results = [results]
-        tuples = [_as_tuple(result, len(kinds)) for result in all_of(results)]
-        columns = [pylist(to_arrow([row[i] for row in tuples], kind)) for i, kind in enumerate(kinds)]
-        return list(zip(*columns, strict=True))
-
-
-def _as_tuple(result: Cell, width: int) -> tuple[Cell, ...]:
-    if isinstance(result, tuple) or hasattr(result, "get_row_kind") or (isinstance(result, list) and width > 1):
-        values = tuple(result)
-    else:
-        values = (result,)
-    if len(values) != width:
-        raise ValueError(f"The table function returned {result!r} with {len(values)} fields, but declares {width}")
-    return values
+        return places, row_columns([row for rows in found for row in rows], kind, name)
 
 
 def unnested(column: pa.Array, is_multiset: bool) -> tuple[Array, list[pa.Array]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import DataType
-from firesteel.columns.evaluate import compile_filter
+from firesteel.columns.evaluate import CompiledFilter, compile_filter
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.joins.correlate import joined
 from firesteel.columns.kernels.rows.key_numbers import groups_by
@@ -53,7 +53,15 @@ class LookupJoinFactory:
 
 
 class LookupJoin(PlannedKernel[LookupJoinFactory]):
-    """Looks up all keys of a batch in one call of the connector."""
+    """Looks up all keys of a batch in one call of the connector.
+
+    Args:
+        plan: The lookup and its keys.
+    """
+
+    def __init__(self, plan: LookupJoinFactory) -> None:
+        super().__init__(plan)
+        self._condition: CompiledFilter | None = None
 
     def open(self, context: KernelContext) -> None:
         """Connect, and compile the condition."""
@@ -61,13 +69,14 @@ class LookupJoin(PlannedKernel[LookupJoinFactory]):
         plan = self._plan
         plan.lookup.open()
         self._results = [arrow_type(kind) for kind in plan.result_types]
-        self._condition = None
         if plan.condition is not None:
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
 
     def close(self) -> None:
-        """Release the connection."""
+        """Release the connection, and close the user functions of the condition."""
         self._plan.lookup.close()
+        if self._condition is not None:
+            self._condition.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit each row joined with the rows found for its key."""

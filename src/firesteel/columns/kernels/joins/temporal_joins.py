@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +17,14 @@ from firesteel.columns.kernels.joins.timed_index import TimedIndex
 from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.row_store import LEAST, RowStore
 from firesteel.columns.kernels.rows.saved_rows import SavedRows
+from firesteel.columns.kernels.times.idle_keys import IdleKeys
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
 from firesteel.columns.runs.room import room_of
 from firesteel.columns.state_layout import Layout
 
-_WAITING, _VERSIONS = "waiting rows", "version rows"
+_WAITING, _VERSIONS, _USED = "waiting rows", "version rows", "used keys"
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,28 @@ class _Versions:
         """Return the number of the version of each key at a time, or -1."""
         hashes = row_hashes(keys, range(len(keys.columns)))
         found = self._index.latest(
-            hashes, times, lambda places, numbers: are_equal(keys.take(places), self._store.take(numbers, self._keys))
+            hashes, times, lambda places, numbers: self._store.is_there[numbers] & self._are_of(keys, places, numbers)
         )
         is_end = (found >= 0) & self._store.values["ends"][found] if self._store.length else found >= 0
         return np.where(is_end, -1, found)
+
+    def _are_of(self, keys: ColumnBatch, places: Array, numbers: Array) -> Array:
+        return are_equal(keys.take(places), self._store.take(numbers, self._keys))
+
+    def all_keys(self) -> Iterator[ColumnBatch]:
+        """Yield the key of each version, in parts."""
+        return (self._store.take(numbers, self._keys) for numbers in self._store.parts())
+
+    def forget_keys(self, keys: ColumnBatch) -> None:
+        """Remove all versions of some keys, which differ."""
+        if not keys.length or not self._store.length:
+            return
+        hashes = row_hashes(keys, range(len(keys.columns)))
+        every = np.iinfo(np.int64)
+        low, high = (np.full(keys.length, bound) for bound in (every.min + 1, every.max))
+        places, numbers = self._store.there(*self._index.find(hashes, low, high).all())
+        self._store.remove(numbers[self._are_of(keys, places, numbers)])
+        self._log.is_outdated = True  # It has these versions, and would bring them back.
 
     def take(self, numbers: Array) -> ColumnBatch:
         """Return some versions."""
@@ -91,9 +111,10 @@ class _Versions:
     def forget(self, watermark: int) -> None:
         """Remove the versions that ended before the watermark; the latest one of a key stays valid."""
         # At twice what was left the last time: a look at all versions is paid for by those that have come since.
-        if self._store.length <= 2 * self._kept + LEAST:
+        if self._store.length <= 2 * self._kept + LEAST and not self._store.is_sparse:
             return
-        hashes, times, numbers = self._index.all()
+        rows = self._index.all()
+        hashes, times, numbers = (part[self._store.is_there[rows[-1]]] for part in rows)
         # Versions of two keys of one hash lie between each other; some then stay a while longer, which changes nothing.
         followed = np.flatnonzero((hashes[1:] == hashes[:-1]) & (times[1:] <= watermark))
         pairs = [self._store.take(numbers[places], self._keys) for places in (followed, followed + 1)]
@@ -105,7 +126,8 @@ class _Versions:
 
     def flush(self) -> None:
         """Write what has changed since the last version."""
-        unsaved = [self._saved_form(part) for part in self._unsaved if len(part)]
+        left = (part[self._store.is_there[part]] for part in self._unsaved)
+        unsaved = [self._saved_form(part) for part in left if len(part)]
         self._log.save(unsaved, self._store.left, lambda: map(self._saved_form, self._store.parts()))
         self._unsaved = []
         self._room.leave_memory()
@@ -117,7 +139,8 @@ class _Versions:
 class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
     """Buffers left rows until the watermark, then joins them in the order of their times.
 
-    State: the left rows that wait, and the versions of the right side.
+    State: the left rows that wait, and the versions of the right side; with a time to live also when each key was used.
+    Rows that wait do so however long the watermark takes, while Flink drops them with the versions of an idle key.
     """
 
     def open(self, context: KernelContext) -> None:
@@ -127,6 +150,10 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
         left, right = self._plan.join.keys
         self._waiting = WaitingRows(left, context, (_WAITING, "passed"))
         self._versions = _Versions(right, context)
+        self._idle = IdleKeys(context, _USED, len(right)) if context.is_streaming and context.state_ttl_ms else None
+        if self._idle is not None:
+            for keys in self._versions.all_keys():
+                self._idle.age(keys)
         for index, name in enumerate(("left", "right")):
             self._take_former(index, context.table(name))
 
@@ -145,7 +172,12 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
         self._matcher.close()
 
     def flush(self) -> None:
-        """Write what has changed."""
+        """Write what has changed, and forget idle keys from time to time."""
+        if self._idle is not None:
+            expired = self._idle.expired()
+            if expired is not None:
+                self._versions.forget_keys(expired)
+            self._idle.flush()
         self._waiting.flush()
         self._versions.flush()
 
@@ -153,7 +185,13 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
         """Store rows until the watermark, and versions."""
         self._add(index, batch, millis_of(batch.columns[self._plan.right_time if index else self._plan.left_time]))
 
+    def _use(self, keys: ColumnBatch) -> None:
+        """Note that keys are used; those that were idle for the time to live begin anew."""
+        if self._idle is not None and keys.length:
+            self._versions.forget_keys(self._idle.use(keys))
+
     def _add(self, index: int, rows: ColumnBatch, times: Array) -> None:
+        self._use(rows.select(self._plan.join.keys[index]))
         if index == 0:
             self._waiting.add(rows, times)
             return
@@ -172,6 +210,7 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
 
     def _join(self, rows: ColumnBatch, times: Array) -> None:
         keys = rows.select(self._plan.join.keys[0])
+        self._use(keys)
         numbers = np.where(self._matcher.has_null_key(0, rows), -1, self._versions.at(keys, times))
         found = np.flatnonzero(numbers >= 0)
         parts, orders = [], []

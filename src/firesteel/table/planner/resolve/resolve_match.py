@@ -22,7 +22,7 @@ from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve.scope import Scope
 from firesteel.table.syntax import queries as q
-from firesteel.table.syntax.unresolved import Apply, Lit, Ref, Star, Unresolved
+from firesteel.table.syntax.unresolved import Apply, Lit, Ref, Star, Unresolved, where
 
 if TYPE_CHECKING:
     from firesteel.table.catalogs.catalog_manager import CatalogManager
@@ -64,6 +64,7 @@ class MatchResolver(ExpressionResolver):
             return _of_one_row(name, operand, tuple(offset))
         aggregate = find_aggregate(name)
         if aggregate is not None:
+            _check_clauses(name, call)
             first = call.operands[0] if call.operands else None
             operands = () if isinstance(first, Star) else tuple(self.resolve(operand) for operand in call.operands)
             star = first.qualifier if isinstance(first, Star) else ()
@@ -77,8 +78,29 @@ class MatchResolver(ExpressionResolver):
             except FunctionError as error:
                 raise ValidationException(f"SQL validation failed. {error}") from error
             variable = Literal(star[0] if star else "*", _UNTYPED)
-            return Call(f"AGGREGATE {name}", (variable, Literal(call.distinct, _UNTYPED), *operands), kind)
+            return Call(f"AGGREGATE {name}", (variable, Literal(False, _UNTYPED), *operands), kind)
         return super()._apply(call)
+
+
+def _check_clauses(name: str, call: Apply) -> None:
+    """Refuse the clauses of a call that Flink has in GROUP BY alone."""
+    if call.distinct:
+        shown = ", ".join(_path(operand) for operand in call.operands)
+        raise ValidationException(
+            f"SQL validation failed. {where(call.position)}DISTINCT/ALL not allowed with {name}(DISTINCT {shown}) "
+            "function"
+        )
+    if call.condition is not None:
+        raise TableException(f"Unsupported call: FILTER after {name} in MATCH_RECOGNIZE")
+    if call.order_by:
+        raise TableException(f"Unsupported call: ORDER BY in {name} in MATCH_RECOGNIZE")
+
+
+def _path(operand: Unresolved) -> str:
+    if not isinstance(operand, Ref):
+        return "..."
+    path = operand.path if len(operand.path) > 1 else ("*", *operand.path)
+    return ".".join(f"`{name}`" for name in path)
 
 
 def _check_offset(name: str, offsets: Sequence[Unresolved]) -> None:
@@ -202,6 +224,8 @@ def _check(query: q.MatchRecognize) -> None:
         steps = steps_of(query.pattern)
     except ValueError as error:
         raise TableException(str(error)) from error
+    if len({step.name for step in steps}) < len(steps):
+        raise TableException("Pattern variables must be unique. That might change in the future.")
     for step in steps:
         if step.high is not None and step.high < max(step.low, 1):
             raise TableException(

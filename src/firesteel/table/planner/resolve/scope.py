@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from firesteel.columns.cast_rules import has_null_type
@@ -57,23 +57,60 @@ class Scope:
         return Scope([ScopeColumn(name, qualifier, ref) for name, ref in found], outer)
 
     def find(self, ref: Ref) -> Rex:
-        """Return the expression that a reference resolves to, in this query or the nearest one around that has it.
+        """Return the expression that a reference resolves to.
+
+        `a.b.c` is column c of table a.b, or field c of column b of table a, or field b.c of column a. As in Calcite,
+        the longest name of a table wins, be it one of a query around, and then the nearest query.
 
         Raises:
             ValidationException: there is no such column, or more than one.
         """
-        found = self.find_here(ref)
-        if found is not None:
-            return found
-        scope = self.outer
+        found = self._found(ref, tuple(self._outwards()))
+        if found is None:
+            raise ValidationException(f"SQL validation failed. {self._missing(ref)}")
+        return found
+
+    def _found(self, ref: Ref, scopes: tuple[Scope, ...]) -> Rex | None:
+        for split in range(len(ref.path) - 1, -1, -1):
+            for scope in scopes:
+                value = scope.in_table(ref, split)
+                if value is not None:
+                    return value if scope is self else OuterRef(value, value.type, scope.level)
+        return None
+
+    def _outwards(self) -> Iterator[Scope]:
+        scope: Scope | None = self
         while scope is not None:
-            value = scope.find_here(ref)
-            if value is not None:
-                return OuterRef(value, value.type, scope.level)
+            yield scope
             scope = scope.outer
-        raise ValidationException(f"SQL validation failed. {self._missing(ref)}")
+
+    def in_table(self, ref: Ref, split: int) -> Rex | None:
+        """Return the column, or field of one, of the table that the first names of a reference mean here.
+
+        None if they mean no table, or if there are no first names and no table has the column.
+
+        Raises:
+            ValidationException: the table has no such column.
+        """
+        qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
+        columns = [column for column in self.columns if _is_suffix(qualifier, column.qualifier)]
+        matches = [column for column in columns if column.name == name]
+        if not qualifier:
+            # USING leaves the columns of both sides, which need a qualifier, beside the merged one.
+            matches = [c for c in matches if c.in_star] or matches
+        if len(matches) > 1:
+            raise ValidationException(
+                f"SQL validation failed. {where(ref.position)}Column '{ref.path[-1]}' is ambiguous"
+            )
+        found = _with_fields(matches[0].rex, fields, ref) if matches else None
+        if found is None and not fields:
+            found = self._nested(ref)
+        if found is None and qualifier and columns:
+            raise ValidationException(f"SQL validation failed. {self._missing(ref)}")
+        return found
 
     def _missing(self, ref: Ref) -> str:
+        """Return the message about a column that this query or, if it has no table, all have not."""
         qualifiers = {column.qualifier[-1] for column in self.columns if column.qualifier}
         place = where(ref.position, ".".join(ref.path))
         if len(ref.path) > 1 and ref.path[0] not in qualifiers:
@@ -83,24 +120,6 @@ class Scope:
         hint = hint or hint_at(name for name in names if name.lower() == ref.path[-1].lower())
         scope = f"table '{ref.path[-2]}'" if len(ref.path) > 1 else "any table"
         return f"{place}Column '{ref.path[-1]}' not found in {scope}{hint}"
-
-    def find_here(self, ref: Ref) -> Rex | None:
-        """Return the expression that a reference resolves to in this query alone, None: there is no such column."""
-        # `a.b.c` may be column c of table a.b, or field c of column b of a, or field b.c of column a: the longest table
-        # first.
-        for split in range(len(ref.path) - 1, -1, -1):
-            qualifier, name, fields = ref.path[:split], ref.path[split], ref.path[split + 1 :]
-            matches = [c for c in self.columns if c.name == name and _is_suffix(qualifier, c.qualifier)]
-            if not qualifier:
-                # USING leaves the columns of both sides, which need a qualifier, beside the merged one.
-                matches = [c for c in matches if c.in_star] or matches
-            if len(matches) > 1:
-                raise ValidationException(
-                    f"SQL validation failed. {where(ref.position)}Column '{ref.path[-1]}' is ambiguous"
-                )
-            if matches:
-                return _with_fields(matches[0].rex, fields, ref)
-        return self._nested(ref)
 
     def _nested(self, ref: Ref) -> Rex | None:
         """Return the field of a row that a name means that no column has."""
@@ -121,7 +140,7 @@ class Scope:
             return [(column.name, column.rex) for column in self.columns if column.in_star]
         found = [(c.name, c.rex) for c in self.columns if _is_suffix(qualifier, c.qualifier)]
         if not found:
-            field = self.find_here(Ref(qualifier))
+            field = self._found(Ref(qualifier), (self,))
             if field is not None and isinstance(field.type, RowType):
                 names = field.type.names
                 return [(name, _with_fields(field, (name,), Ref(qualifier))) for name in names]

@@ -20,8 +20,9 @@ def ttl_ms(text: str | None) -> int | None:
 
 
 def call_plan(call: rel.AggregateCall) -> CallPlan:
-    """Return an aggregate call."""
-    return CallPlan(call.function, call.arguments, call.type, call.distinct, call.condition, call.order_by)
+    """Return an aggregate call; one of a user's function has a copy of its own."""
+    function = call.function if isinstance(call.function, str) else call.function.for_call()
+    return CallPlan(function, call.arguments, call.type, call.distinct, call.condition, call.order_by)
 
 
 def collation_of(collations: tuple[rel.Collation, ...]) -> tuple[tuple[int, bool, bool], ...]:

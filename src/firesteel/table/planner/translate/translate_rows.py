@@ -87,7 +87,7 @@ def correlate(translator: Translator, node: rel.Correlate) -> Batches:
         node.operands,
         node.outer,
         types_of(node.input),
-        tuple(node.function_type.field_types()),
+        node.function_type,
         node.condition,
         translator.settings,
     )
