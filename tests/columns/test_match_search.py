@@ -5,17 +5,18 @@ from __future__ import annotations
 import datetime
 import random
 from contextlib import suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.column_types import TimestampType
+from firesteel.columns.column_types import ArrayType, NullType, TimestampType
 from firesteel.columns.kernels.match import match_finding, match_search
 from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_steps import Steps
-from firesteel.columns.rex import Call
+from firesteel.columns.rex import Call, Literal
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import arrow_type
@@ -224,6 +225,47 @@ def test_a_condition_that_may_fail_is_not_asked_in_vain():
     assert [row[1] for row in found] == [1]
     with pytest.raises(Exception, match="/ by zero"):
         compared.give([("x", 2, 12)], 20)
+
+
+def test_arguments_of_aggregates_that_may_fail_are_not_asked_in_vain():
+    none = NullType()
+    inverses = Call(
+        "AGGREGATE SUM",
+        (Literal("B", none), Literal(False, none), Call("/", (number(1), of("B")), NUMBER)),
+        NUMBER,
+    )
+    steps = [Step("A", 1, 1, True), Step("B", 1, 1, True), Step("C", 1, 1, True)]
+    run = KernelRun(plan_of(steps, [("B", compare("<", number(-1), inverses))], measures=(of("B"), of("C"))).make)
+    run.kernel.process(0, batch([("x", value, time) for time, value in enumerate([5, 2, 0, 4])]))
+    run.kernel.watermark(10)
+    assert [row for part in run.emitted for row in rows_of(part)] == [("x", 2, 0)]
+
+
+@pytest.mark.parametrize("partition", [(), (3,), (4, 3)])
+def test_partitions_by_any_columns_go_on_after_a_restore(partition):
+    """Of which rows are gone is told by the values of the columns, wherever these are."""
+    steps, define = [Step("A", 1, 1, True), Step("B", 1, 1, True)], [("B", compare(">", of("B"), of("A")))]
+    key_types = (TEXT, ArrayType(TEXT))
+    plan = replace(
+        plan_of(steps, define, measures=(of("A"), of("B"))),
+        partition=partition,
+        types=(*TYPES, *key_types),
+        output_types=(*(key_types[column - 3] for column in partition), NUMBER, NUMBER),
+    )
+    run = KernelRun(plan.make)
+    for time, value in enumerate([5, 4, 3, 7, 2, 8]):
+        for place, key in enumerate([None, "y", "z"]):
+            rows = batch([(key, value + place, 10 * time + place)])
+            keys = rows.columns[0]
+            nested = pa.array([[key] for key in keys.to_pylist()], arrow_type(key_types[1]))
+            run.kernel.process(0, rows.with_columns([*rows.columns, keys, nested]))
+        run.kernel.watermark(10 * time + 5)
+        run.restore()
+    found = [row[-2:] for part in run.emitted for row in rows_of(part)]
+    if partition:
+        assert found == [(3, 7), (4, 8), (5, 9), (2, 8), (3, 9), (4, 10)]
+    else:
+        assert found == [(5, 6), (4, 5), (3, 4), (5, 7), (8, 9), (2, 3), (4, 8), (9, 10)]
 
 
 @pytest.mark.parametrize("restores", [False, True])
