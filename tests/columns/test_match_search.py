@@ -163,6 +163,7 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
     for seed in range(examples(300)):
         chance = random.Random(f"{seed} {width} {kinds}")
         monkeypatch.setattr(match_search, "_FEW", chance.choice([0, 512]))
+        monkeypatch.setattr(match_search, "_IN_VAIN", chance.choice([0, 2, 32]))
         monkeypatch.setattr(match_finding, "_AT_ONCE", width)
         steps = steps_like(chance)
         define = [(s.name, rex) for s in steps if (rex := condition(chance, s.name, kinds)) is not None]
@@ -191,15 +192,33 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
     assert matched > 50
 
 
-def test_each_row_is_taken_a_few_times_however_long_the_search(monkeypatch):
-    """A row that fits nothing ends a thousand ways to begin."""
-    taken = []
-    follow = Steps.follow
+@pytest.fixture
+def taken(monkeypatch):
+    """How many threads have taken a row in each step."""
+    counts, follow = [], Steps.follow
     monkeypatch.setattr(
         Steps,
         "follow",
-        lambda self, rows, threads, *more: taken.append(len(threads)) or follow(self, rows, threads, *more),
+        lambda self, rows, threads, *more: counts.append(len(threads)) or follow(self, rows, threads, *more),
     )
+    return counts
+
+
+def test_long_searches_in_vain_are_given_up(taken):
+    """Half of those that begin in short matches, and all of those in a long one, would go on to the end of all rows."""
+    steps = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)]
+    define = [("B", compare("<=", of("B"), of("A"))), ("C", compare(">", of("C"), of("A")))]
+    values = [0, 1] * 5000 + [2] * 3000
+    run = KernelRun(plan_of(steps, define, measures=(of("A"), of("C"))).make)
+    run.kernel.process(0, batch([("x", value, time) for time, value in enumerate(values)]))
+    run.kernel.watermark(len(values))
+    assert sum(part.length for part in run.emitted) == 5000
+    assert len(taken) < 1000
+    assert sum(taken) < 200 * len(values)
+
+
+def test_each_row_is_taken_a_few_times_however_long_the_search(taken):
+    """A row that fits nothing ends a thousand ways to begin."""
     steps = [Step("A", 1, None, False), Step("B", 0, None, False), Step("C", 1, 1, True)]
     define = [
         ("A", compare("<", of("A"), number(5))),
