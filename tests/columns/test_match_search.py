@@ -12,10 +12,11 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import ArrayType, NullType, TimestampType
-from firesteel.columns.kernels.match import match_finding, match_search
+from firesteel.columns.kernels.match import match, match_finding, match_search
 from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_steps import Steps
+from firesteel.columns.kernels.match.match_threads import Taken
 from firesteel.columns.rex import Call, Literal
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
@@ -244,6 +245,25 @@ def test_a_condition_that_may_fail_is_not_asked_in_vain():
     assert [row[1] for row in found] == [1]
     with pytest.raises(Exception, match="/ by zero"):
         compared.give([("x", 2, 12)], 20)
+
+
+def test_aggregates_take_a_limited_number_of_rows_at_once(monkeypatch):
+    """Matches that overlap have more rows than there are."""
+    sizes, all_places = [], Taken.all_places
+
+    def places(taken, steps):
+        found = all_places(taken, steps)
+        sizes.append(len(found[1]))
+        return found
+
+    monkeypatch.setattr(Taken, "all_places", places)
+    monkeypatch.setattr(match, "_AT_ONCE", 1000)
+    steps, define = [Step("A", 1, None, True), Step("B", 1, 1, True)], [("A", compare("<", of("A"), number(9)))]
+    run = KernelRun(plan_of(steps, define, ("NEXT ROW",), measures=(aggregate("SUM", "A"),)).make)
+    run.kernel.process(0, batch([("x", 9 if time == 400 else 1, time) for time in range(401)]))
+    run.kernel.watermark(500)
+    assert [row[1] for part in run.emitted for row in rows_of(part)] == list(range(400, 0, -1))
+    assert max(sizes) <= 1000 + 400
 
 
 def test_arguments_of_aggregates_that_may_fail_are_not_asked_in_vain():

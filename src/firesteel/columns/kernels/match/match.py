@@ -22,7 +22,7 @@ from firesteel.columns.kernels.match.match_steps import Steps
 from firesteel.columns.kernels.match.match_threads import KeptThreads
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, concat_placed
 from firesteel.columns.kernels.rows.row_order import Order, sorted_places
-from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, parts_of, starts_of_segments
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _ALL_ROWS = 2**62
 _AT_ONCE = 1 << 16
-"""Maximum rows per emitted batch."""
+"""About how many rows the matches have that are emitted together."""
 
 _BEHIND = 2**62
 
@@ -251,8 +251,9 @@ class Match(TimedKernel):
         """Emit matches in the order of the rows that have released them."""
         is_behind = found.released >= limits[found.partitions]
         by_time = np.argsort(np.where(is_behind, _BEHIND, order[found.released - is_behind]), kind="stable")
-        for start in range(0, len(by_time), _AT_ONCE):
-            taken = found.taken.take(by_time[start : start + _AT_ONCE])
+        matches = found.taken.take(by_time)
+        for start, stop in parts_of(matches.lasts - matches.starts + 1, _AT_ONCE):
+            taken = matches.take(np.arange(start, stop))
             keys = taken.rows.select(self._plan.partition).take(taken.starts)
             measures = (measure.column(taken) for measure in self._measures)
             self.context.emit(ColumnBatch((*keys.columns, *measures), len(taken)))
