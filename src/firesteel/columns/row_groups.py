@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.cells import Array
+from firesteel.columns.orders import stable_order
 
 _SMALL = 32
 """Groups with more rows are accumulated one at a time; smaller ones are accumulated together, row by row."""
@@ -82,7 +83,7 @@ class Timeline:
         sizes = groups.sizes + 1
         self.starts = np.cumsum(sizes) - sizes
         self._sizes = sizes
-        order = np.argsort(groups.codes.astype(np.min_scalar_type(groups.count)), kind="stable")  # 16 bits by radix
+        order = stable_order(groups.codes)
         self.after = np.empty(groups.length, np.int64)
         self.after[order] = np.arange(groups.length) + groups.codes[order] + 1
 

@@ -22,6 +22,7 @@ from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
 from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, places_in_turn, starts_of_segments
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
@@ -78,7 +79,7 @@ class RankedRows(LiveRows):
         limits = end + np.bincount(partitions.codes[go], minlength=partitions.count)
         owners, known = self._best(firsts, hashes, limits)
         of = np.concatenate([owners, partitions.codes[come]])
-        by_rank = np.lexsort((*reversed(self._keys_of_sort(known, batch, come)), of))
+        by_rank = lexical_order([of, *self._keys_of_sort(known, batch, come)])
         # A row behind so many known ones stays behind the end.
         by_rank = by_rank[_known_before(by_rank, of[by_rank], len(known)) < limits[of[by_rank]]]
         return Ranked(self, batch, partitions.codes, hashes, changes, known, come, go, by_rank, of)
@@ -92,7 +93,7 @@ class RankedRows(LiveRows):
         owners, numbers = self._best(keys, row_hashes(keys, self._keys), np.ones(keys.length, np.int64))
         if not len(numbers):
             return owners, numbers
-        by_rank = np.lexsort((*reversed(self._sort_keys(numbers)), owners))
+        by_rank = lexical_order([owners, *self._sort_keys(numbers)])
         firsts = by_rank[first_of_segments(owners[by_rank])]
         return owners[firsts], numbers[firsts]
 
@@ -164,7 +165,7 @@ class Ranked:
         times = np.concatenate([np.full(len(self.known), -1), self.come, self.go])
         signs = np.repeat([1, -1], [len(self.of), len(self.go)])
         chosen = np.flatnonzero(places[ids] >= 0)
-        chosen = chosen[np.lexsort((times[chosen], self.of[ids[chosen]]))]
+        chosen = chosen[lexical_order([self.of[ids[chosen]], times[chosen]])]
         ids, times = ids[chosen], times[chosen]
         own, is_own = np.full(self.batch.length, -1), np.flatnonzero(times >= 0)
         own[times[is_own]] = is_own
@@ -182,7 +183,7 @@ class Ranked:
         codes, count = equal.groups.codes, len(self.known)
         owners = np.concatenate([equal.owners, codes[self.come]])
         ids = np.concatenate([_places(self.known, equal.known), count + np.arange(len(self.come))])
-        queue, go = np.argsort(owners, kind="stable"), np.argsort(codes[self.go], kind="stable")
+        queue, go = stable_order(owners), stable_order(codes[self.go])
         targets = np.empty(len(go), np.int64)
         targets[go] = ids[queue[places_in_turn(owners[queue], codes[self.go[go]])]]
         return targets

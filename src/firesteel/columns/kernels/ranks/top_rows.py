@@ -11,6 +11,7 @@ from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.ranks.best_rows import BestRows, Ranking
 from firesteel.columns.kernels.ranks.rank_changes import RankChanges, RankEvents
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of
 from firesteel.columns.values import arrow_type
 
@@ -54,7 +55,7 @@ class TopRows(Kernel):
 
 
 def _changes(ranking: Ranking, end: int, emits_before: bool) -> RankChanges:
-    by_arrival = np.lexsort((ranking.sorted, ranking.starts))
+    by_arrival = lexical_order([ranking.starts, ranking.sorted])
     starts, rows = ranking.starts[by_arrival], ranking.sorted[by_arrival]
     added = np.flatnonzero(rows >= ranking.known)
     added = added[np.argsort(rows[added])]

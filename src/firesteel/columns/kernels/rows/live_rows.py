@@ -20,6 +20,7 @@ from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_store import RowStore
 from firesteel.columns.kernels.rows.saved_rows import SavedRows, latest
 from firesteel.columns.kernels.rows.segments import clamped_counts, distinct, first_of_segments
+from firesteel.columns.orders import stable_order
 from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
@@ -161,7 +162,7 @@ class LiveRows:
         hashes = row_hashes(rows, self._keys)
         last = latest(ids, groups_of(hashes, self._max_parallelism))
         left = last[signs[last] > 0]
-        left = left[np.argsort(ids[left], kind="stable")]
+        left = left[stable_order(ids[left])]
         self._append(rows.take(left), hashes[left], matches[left], written[left], ids[left])
         self._next_id = int(ids.max()) + 1
 
@@ -262,7 +263,7 @@ class LiveRows:
         retracted = np.flatnonzero(np.bincount(groups.codes[signs < 0], minlength=groups.count))
         owners, known = self.there(*self._same(batch, hashes, groups.first_rows(), retracted))
         before = np.bincount(owners, minlength=groups.count)
-        order = np.argsort(groups.codes, kind="stable")
+        order = stable_order(groups.codes)
         codes = groups.codes[order]
         is_first = first_of_segments(codes)
         left, counts = clamped_counts(signs[order], is_first, before[codes])
@@ -290,7 +291,7 @@ class LiveRows:
         owners, known = self._store.there(*same)
         is_there = np.zeros(groups.count, bool)
         is_there[owners[self._are_live(known)] if self._ttl_ms else owners] = True
-        order = np.argsort(groups.codes, kind="stable")
+        order = stable_order(groups.codes)
         codes, comes = groups.codes[order], np.ones(batch.length, bool) if signs is None else signs > 0
         is_first, is_after = first_of_segments(codes), np.empty(batch.length, bool)
         is_after[order] = np.where(is_first, is_there[codes], np.roll(comes[order], 1))
