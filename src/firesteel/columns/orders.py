@@ -58,11 +58,11 @@ def lexical_order(keys: Sequence[Array]) -> Array:
     if len(keys[0]) <= _FEW:
         found: Array = np.lexsort(keys[::-1])
         return found
-    return stable_order(reduce(_paired, keys))
+    return stable_order(reduce(paired, keys))
 
 
-def _paired(major: Array, minor: Array) -> Array:
-    """Return numbers in the order of two keys."""
+def paired(major: Array, minor: Array) -> Array:
+    """Return a number for each of at least one pair, in the order of the pairs; equal pairs have equal numbers."""
     high, low = _offsets(major), _offsets(minor)
     room = _BITS - _width(len(major))  # so that `stable_order` can add the place
     for _ in range(2):
