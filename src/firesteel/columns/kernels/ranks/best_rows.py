@@ -19,7 +19,7 @@ from firesteel.columns.kernels.ranks.rank_changes import places_of_ids
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
 from firesteel.columns.kernels.rows.saved_rows import SavedRows
-from firesteel.columns.kernels.rows.segments import distinct, ranges, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, ends_of_segments, ranges, starts_of_segments
 from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.runs.room import room_of
 
@@ -58,6 +58,20 @@ class Ranking:
     def places(self) -> Array:
         """Return the place of each sorted row among those of its key, from 0."""
         return np.arange(len(self.sorted)) - self.starts
+
+    def without_settled(self) -> tuple[Ranking, Array]:
+        """Return the ranking without rows that stay among the best, and how many of the key of each row are not in it.
+
+        If m rows of a key have been added, at most the m worst known ones can have left.
+        """
+        is_known = self.sorted < self.known
+        sums = np.concatenate([[0], np.cumsum(is_known)])
+        stops = ends_of_segments(self.starts)
+        known = sums[stops] - sums[self.starts]
+        settled = np.maximum(2 * known - (stops - self.starts), 0)
+        left = ~is_known | (sums[:-1] - sums[self.starts] >= settled)
+        starts = starts_of_segments(self.starts[left])
+        return replace(self, sorted=self.sorted[left], starts=starts), settled[left]
 
     def take(self, *indexes: Array) -> tuple[ColumnBatch, list[Array]]:
         """Return the rows with some indexes, and the indexes of these in what is returned; -1 stands for no row."""

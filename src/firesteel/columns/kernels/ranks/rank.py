@@ -58,6 +58,11 @@ class RankFactory:
     clock: WindowClock = UTC_CLOCK
     emits_before: bool = True
 
+    @property
+    def shows_ranks(self) -> bool:
+        """Whether it can be seen which rank a row has, beyond being one of the best."""
+        return self.outputs_rank or self.start > 1
+
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
         kind = "window Top-N" if self.window_end is not None else f"Top-N ({self.strategy.name})"
@@ -108,7 +113,7 @@ class Rank(Kernel):
         events, own = ranked.events()
         gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions if is_fast else None)
         if len(gone):
-            changes = RankChanges(events, gone, come, plan.end, plan.emits_before)
+            changes = RankChanges(events, gone, come, np.full(len(gone), plan.end), plan.emits_before)
             for part in changes.parts(plan.start, plan.outputs_rank):
                 self.context.emit(part)
         if is_fast:
