@@ -45,7 +45,7 @@ class RowGroups:
 
     @classmethod
     def numbered(cls, codes: Array, count: int) -> RowGroups:
-        """Return the groups of rows whose numbers are known; each has a row."""
+        """Return the groups of rows whose numbers are known. Some may have no row; `first_rows` is not for these."""
         groups = cls((), len(codes))
         groups.codes, groups.count = codes, count
         groups.sizes = np.bincount(codes, minlength=count)

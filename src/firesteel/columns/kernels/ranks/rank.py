@@ -109,9 +109,9 @@ class Rank(Kernel):
         if not batch.length:
             return
         plan, is_fast = self._plan, self._plan.strategy is RankStrategy.UPDATE_FAST
-        ranked = self._rows.rank(batch, plan.end)
+        ranked = self._rows.rank(batch, self._rows.partitions(batch), plan.end)
         events, own = ranked.events()
-        gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions if is_fast else None)
+        gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions.groups.codes if is_fast else None)
         if len(gone):
             changes = RankChanges(events, gone, come, np.full(len(gone), plan.end), plan.emits_before)
             for part in changes.parts(plan.start, plan.outputs_rank):

@@ -21,12 +21,28 @@ from firesteel.columns.kernels.rows.hash_index import HashIndex
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.live_rows import Changes, LiveRows, are_equal
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
-from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, places_in_turn, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, places_in_turn, starts_of_segments
 from firesteel.columns.orders import lexical_order, stable_order
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
 _UNLIMITED = np.int64(1 << 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """The rows of a batch by partition.
+
+    Attributes:
+        groups: The partition of each row; some may have no row.
+        keys: The columns of a row of each partition, as far as they are in its key.
+        hashes: The hashes of the keys.
+    """
+
+    groups: RowGroups
+    keys: ColumnBatch
+    hashes: Hashes
 
 
 class RankedRows(LiveRows):
@@ -68,34 +84,29 @@ class RankedRows(LiveRows):
         is_there: Array = self._store.is_there[numbers]
         return is_there & self._are_live(numbers) if self._ttl_ms else is_there
 
-    def rank(self, batch: ColumnBatch, end: int) -> Ranked:
+    def partitions(self, batch: ColumnBatch) -> Partitions:
+        """Return the rows of a batch by partition."""
+        groups = groups_by(batch, self._keys)
+        firsts = batch.take(groups.first_rows())
+        return Partitions(groups, firsts, row_hashes(firsts, self._keys))
+
+    def rank(self, batch: ColumnBatch, partitions: Partitions, end: int) -> Ranked:
         """Return the rows of a batch among those of their partitions that can be among the best; nothing is changed."""
-        partitions, signs = groups_by(batch, self._keys), signs_of(batch)
-        firsts = batch.take(partitions.first_rows())
-        hashes = row_hashes(firsts, self._keys)
-        changes = self.changes(batch, hashes[partitions.codes], partitions)
+        groups, signs = partitions.groups, signs_of(batch)
+        changes = self.changes(batch, partitions.hashes[groups.codes], groups)
         come = np.flatnonzero(changes.is_effective if signs is None else changes.is_effective & (signs > 0))
         go = _NONE if signs is None else np.flatnonzero(changes.is_effective & (signs < 0))
-        limits = end + np.bincount(partitions.codes[go], minlength=partitions.count)
-        owners, known = self._best(firsts, hashes, limits)
-        of = np.concatenate([owners, partitions.codes[come]])
+        limits = end + np.bincount(groups.codes[go], minlength=groups.count)
+        owners, known = self._best(partitions.keys, partitions.hashes, limits)
+        of = np.concatenate([owners, groups.codes[come]])
         by_rank = lexical_order([of, *self._keys_of_sort(known, batch, come)])
         # A row behind so many known ones stays behind the end.
         by_rank = by_rank[_known_before(by_rank, of[by_rank], len(known)) < limits[of[by_rank]]]
-        return Ranked(self, batch, partitions.codes, hashes, changes, known, come, go, by_rank, of)
+        return Ranked(self, batch, partitions, changes, known, come, go, by_rank, of)
 
     def of(self, keys: ColumnBatch) -> Array:
         """Return the numbers of all rows of partitions, given their key columns."""
         return self._best(keys, row_hashes(keys, self._keys), np.full(keys.length, _UNLIMITED))[1]
-
-    def best(self, keys: ColumnBatch) -> tuple[Array, Array]:
-        """Return the places of the partitions that have rows, given their key columns, and the number of the best."""
-        owners, numbers = self._best(keys, row_hashes(keys, self._keys), np.ones(keys.length, np.int64))
-        if not len(numbers):
-            return owners, numbers
-        by_rank = lexical_order([owners, *self._sort_keys(numbers)])
-        firsts = by_rank[first_of_segments(owners[by_rank])]
-        return owners[firsts], numbers[firsts]
 
     def _best(self, keys: ColumnBatch, hashes: Hashes, limits: Array) -> tuple[Array, Array]:
         """Return the places of partitions and the numbers of their best rows, maybe some more, by number.
@@ -135,8 +146,7 @@ class Ranked:
     Attributes:
         stored: The rows that are stored.
         batch: The batch.
-        partitions: The partition of each of its rows.
-        hashes: The hashes of the keys of the partitions.
+        partitions: Its rows by partition.
         changes: What it changes.
         known: The numbers of the stored rows, which have the ids from 0, ascending.
         come: The places of the rows that come, which have the ids that follow.
@@ -147,8 +157,7 @@ class Ranked:
 
     stored: RankedRows
     batch: ColumnBatch
-    partitions: Array
-    hashes: Hashes
+    partitions: Partitions
     changes: Changes
     known: Array
     come: Array
@@ -212,7 +221,7 @@ class Ranked:
         self._apply(replace(self.changes, added=self.come[is_kept[count:]], removed=removed))
 
     def _apply(self, changes: Changes) -> None:
-        hashes = self.hashes[self.partitions]
+        hashes = self.partitions.hashes[self.partitions.groups.codes]
         self.stored.apply(self.batch, hashes, changes, np.zeros(self.batch.length, np.int64))
 
 
