@@ -25,7 +25,8 @@ from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, are_plain, numbered_results
 from firesteel.columns.kernels.calls.vector_values import numbered
 from firesteel.columns.kernels.ranks.prefix_ranks import PrefixRanks
-from firesteel.columns.kernels.ranks.ranked_rows import Partitions, Ranked, RankedRows
+from firesteel.columns.kernels.ranks.ranked_rows import Ranked, RankedRows
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.row_order import Order
 from firesteel.columns.kernels.rows.segments import first_of_segments
 from firesteel.columns.pylist import pylist

@@ -13,7 +13,7 @@ from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall
 from firesteel.columns.kernels.groups.group_store import FoundGroups, GroupStore
-from firesteel.columns.kernels.ranks.ranked_rows import Partitions
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.segments import parts_of
 from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of

@@ -20,29 +20,14 @@ from firesteel.columns.kernels.ranks.rank_changes import RankEvents, Taken, plac
 from firesteel.columns.kernels.rows.hash_index import HashIndex
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.live_rows import Changes, LiveRows, are_equal
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
 from firesteel.columns.kernels.rows.segments import distinct, places_in_turn, starts_of_segments
 from firesteel.columns.orders import lexical_order, stable_order
-from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
 _UNLIMITED = np.int64(1 << 40)
-
-
-@dataclass(frozen=True, slots=True)
-class Partitions:
-    """The rows of a batch by partition.
-
-    Attributes:
-        groups: The partition of each row; some may have no row.
-        keys: The columns of a row of each partition, as far as they are in its key.
-        hashes: The hashes of the keys.
-    """
-
-    groups: RowGroups
-    keys: ColumnBatch
-    hashes: Hashes
 
 
 class RankedRows(LiveRows):
