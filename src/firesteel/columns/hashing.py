@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.cells import Array
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_keys import float_bits, freeze
 
@@ -32,7 +33,7 @@ _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
-def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> np.ndarray[Any, Any]:
+def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> Array:
     """Return the key group (int32) of each row, derived from the values of some columns.
 
     Rows with equal values have the same key group.
@@ -40,7 +41,7 @@ def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int)
     return groups_of(row_hashes(batch, columns), max_parallelism)
 
 
-def groups_of(hashes: Hashes, max_parallelism: int) -> np.ndarray[Any, Any]:
+def groups_of(hashes: Hashes, max_parallelism: int) -> Array:
     """Return the key groups (int32) of rows with these hashes."""
     return (hashes % np.uint64(max_parallelism)).astype(np.int32)
 
@@ -119,7 +120,7 @@ def _bytes_of(array: pa.Array) -> tuple[Any, Any, Any]:
     return offsets[:-1], np.diff(offsets), content
 
 
-def _hash_short(starts: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], content: np.ndarray[Any, Any]) -> Hashes:
+def _hash_short(starts: Array, lengths: Array, content: Array) -> Hashes:
     """Return the hashes, without the lengths, of short values that follow one another: eight bytes at a time."""
     if not len(lengths):
         return np.zeros(0, np.uint64)
@@ -141,7 +142,7 @@ def _hash_short(starts: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], con
     return found
 
 
-def _hash_texts(starts: np.ndarray[Any, Any], lengths: np.ndarray[Any, Any], content: np.ndarray[Any, Any]) -> Hashes:
+def _hash_texts(starts: Array, lengths: Array, content: Array) -> Hashes:
     """Return the hashes, without the lengths, of long values that follow one another, whatever lengths they have.
 
     The terms of all bytes are computed at once; differences of their cumulative sum give the hash of each value.
