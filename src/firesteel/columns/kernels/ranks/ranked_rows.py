@@ -72,8 +72,11 @@ class RankedRows(LiveRows):
     def partitions(self, batch: ColumnBatch) -> Partitions:
         """Return the rows of a batch by partition."""
         groups = groups_by(batch, self._keys)
-        firsts = batch.take(groups.first_rows())
-        return Partitions(groups, firsts, row_hashes(firsts, self._keys))
+        keys = batch.select(self._keys).take(groups.first_rows())
+        return Partitions(groups, keys, self._hashes(keys))
+
+    def _hashes(self, keys: ColumnBatch) -> Hashes:
+        return row_hashes(keys, range(len(self._keys)))
 
     def rank(self, batch: ColumnBatch, partitions: Partitions, end: int) -> Ranked:
         """Return the rows of a batch among those of their partitions that can be among the best; nothing is changed."""
@@ -91,14 +94,14 @@ class RankedRows(LiveRows):
 
     def of(self, keys: ColumnBatch) -> Array:
         """Return the numbers of all rows of partitions, given their key columns."""
-        return self._best(keys, row_hashes(keys, self._keys), np.full(keys.length, _UNLIMITED))[1]
+        return self._best(keys, self._hashes(keys), np.full(keys.length, _UNLIMITED))[1]
 
     def _best(self, keys: ColumnBatch, hashes: Hashes, limits: Array) -> tuple[Array, Array]:
         """Return the places of partitions and the numbers of their best rows, maybe some more, by number.
 
         Args:
-            keys: A row of each partition.
-            hashes: The hashes of their keys.
+            keys: The key columns of the partitions.
+            hashes: Their hashes.
             limits: The number of rows that are asked for of each.
         """
         index = self._by_key
@@ -115,7 +118,7 @@ class RankedRows(LiveRows):
     def _have_keys(self, numbers: Array, keys: ColumnBatch, places: Array) -> Array:
         if not (self._keys and len(numbers)):
             return np.ones(len(numbers), bool)
-        return are_equal(self._store.take(numbers, self._keys), keys.select(self._keys).take(places))
+        return are_equal(self._store.take(numbers, self._keys), keys.take(places))
 
     def _keys_of_sort(self, known: Array, batch: ColumnBatch, come: Array) -> list[Array]:
         parts = [batch.select(self._sort_columns).take(come)]

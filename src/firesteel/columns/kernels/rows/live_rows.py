@@ -309,13 +309,14 @@ class LiveRows:
             sought: The groups that are sought.
         """
         places, index = firsts[sought], self._by_key
-        rows, found = batch.select(self._identity).take(places), hashes[places]
+        found = hashes[places]
         if not self._is_found_by_key:
             others = batch.select(self._others).take(places)
             found, index = row_hashes(others, range(len(self._others)), found), self._index_of_rows()
         owners, numbers = index.find(found).all()
         if len(owners):
-            is_same = are_equal(rows.take(owners), self._store.take(numbers, self._identity))
+            rows = batch.select(self._identity).take(places[owners])
+            is_same = are_equal(rows, self._store.take(numbers, self._identity))
             owners, numbers = owners[is_same], numbers[is_same]
         return sought[owners], numbers
 

@@ -15,8 +15,8 @@ class Partitions:
 
     Attributes:
         groups: The partition of each row; some may have no row.
-        keys: The columns of a row of each partition, as far as they are in its key.
-        hashes: The hashes of the keys.
+        keys: The key columns of the partitions.
+        hashes: Their hashes.
     """
 
     groups: RowGroups
