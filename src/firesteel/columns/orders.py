@@ -2,6 +2,8 @@
 
 numpy sorts integers of 64 bits by vector instructions, unless the sort has to be stable. Here each number is sorted
 together with its place, so that no two are equal and any sort is stable.
+
+Why: `docs/decisions/0068-sorts-hashes-and-memory.md`.
 """
 
 from __future__ import annotations
