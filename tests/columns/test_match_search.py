@@ -5,17 +5,18 @@ from __future__ import annotations
 import datetime
 import random
 from contextlib import suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.column_types import TimestampType
+from firesteel.columns.column_types import ArrayType, NullType, TimestampType
 from firesteel.columns.kernels.match import match_finding, match_search
 from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_steps import Steps
-from firesteel.columns.rex import Call
+from firesteel.columns.rex import Call, Literal
 from firesteel.columns.rows import rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.values import arrow_type
@@ -162,6 +163,7 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
     for seed in range(examples(300)):
         chance = random.Random(f"{seed} {width} {kinds}")
         monkeypatch.setattr(match_search, "_FEW", chance.choice([0, 512]))
+        monkeypatch.setattr(match_search, "_IN_VAIN", chance.choice([0, 2, 32]))
         monkeypatch.setattr(match_finding, "_AT_ONCE", width)
         steps = steps_like(chance)
         define = [(s.name, rex) for s in steps if (rex := condition(chance, s.name, kinds)) is not None]
@@ -190,15 +192,33 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
     assert matched > 50
 
 
-def test_each_row_is_taken_a_few_times_however_long_the_search(monkeypatch):
-    """A row that fits nothing ends a thousand ways to begin."""
-    taken = []
-    follow = Steps.follow
+@pytest.fixture
+def taken(monkeypatch):
+    """How many threads have taken a row in each step."""
+    counts, follow = [], Steps.follow
     monkeypatch.setattr(
         Steps,
         "follow",
-        lambda self, rows, threads, *more: taken.append(len(threads)) or follow(self, rows, threads, *more),
+        lambda self, rows, threads, *more: counts.append(len(threads)) or follow(self, rows, threads, *more),
     )
+    return counts
+
+
+def test_long_searches_in_vain_are_given_up(taken):
+    """Half of those that begin in short matches, and all of those in a long one, would go on to the end of all rows."""
+    steps = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)]
+    define = [("B", compare("<=", of("B"), of("A"))), ("C", compare(">", of("C"), of("A")))]
+    values = [0, 1] * 5000 + [2] * 3000
+    run = KernelRun(plan_of(steps, define, measures=(of("A"), of("C"))).make)
+    run.kernel.process(0, batch([("x", value, time) for time, value in enumerate(values)]))
+    run.kernel.watermark(len(values))
+    assert sum(part.length for part in run.emitted) == 5000
+    assert len(taken) < 1000
+    assert sum(taken) < 200 * len(values)
+
+
+def test_each_row_is_taken_a_few_times_however_long_the_search(taken):
+    """A row that fits nothing ends a thousand ways to begin."""
     steps = [Step("A", 1, None, False), Step("B", 0, None, False), Step("C", 1, 1, True)]
     define = [
         ("A", compare("<", of("A"), number(5))),
@@ -224,6 +244,47 @@ def test_a_condition_that_may_fail_is_not_asked_in_vain():
     assert [row[1] for row in found] == [1]
     with pytest.raises(Exception, match="/ by zero"):
         compared.give([("x", 2, 12)], 20)
+
+
+def test_arguments_of_aggregates_that_may_fail_are_not_asked_in_vain():
+    none = NullType()
+    inverses = Call(
+        "AGGREGATE SUM",
+        (Literal("B", none), Literal(False, none), Call("/", (number(1), of("B")), NUMBER)),
+        NUMBER,
+    )
+    steps = [Step("A", 1, 1, True), Step("B", 1, 1, True), Step("C", 1, 1, True)]
+    run = KernelRun(plan_of(steps, [("B", compare("<", number(-1), inverses))], measures=(of("B"), of("C"))).make)
+    run.kernel.process(0, batch([("x", value, time) for time, value in enumerate([5, 2, 0, 4])]))
+    run.kernel.watermark(10)
+    assert [row for part in run.emitted for row in rows_of(part)] == [("x", 2, 0)]
+
+
+@pytest.mark.parametrize("partition", [(), (3,), (4, 3)])
+def test_partitions_by_any_columns_go_on_after_a_restore(partition):
+    """Of which rows are gone is told by the values of the columns, wherever these are."""
+    steps, define = [Step("A", 1, 1, True), Step("B", 1, 1, True)], [("B", compare(">", of("B"), of("A")))]
+    key_types = (TEXT, ArrayType(TEXT))
+    plan = replace(
+        plan_of(steps, define, measures=(of("A"), of("B"))),
+        partition=partition,
+        types=(*TYPES, *key_types),
+        output_types=(*(key_types[column - 3] for column in partition), NUMBER, NUMBER),
+    )
+    run = KernelRun(plan.make)
+    for time, value in enumerate([5, 4, 3, 7, 2, 8]):
+        for place, key in enumerate([None, "y", "z"]):
+            rows = batch([(key, value + place, 10 * time + place)])
+            keys = rows.columns[0]
+            nested = pa.array([[key] for key in keys.to_pylist()], arrow_type(key_types[1]))
+            run.kernel.process(0, rows.with_columns([*rows.columns, keys, nested]))
+        run.kernel.watermark(10 * time + 5)
+        run.restore()
+    found = [row[-2:] for part in run.emitted for row in rows_of(part)]
+    if partition:
+        assert found == [(3, 7), (4, 8), (5, 9), (2, 8), (3, 9), (4, 10)]
+    else:
+        assert found == [(5, 6), (4, 5), (3, 4), (5, 7), (8, 9), (2, 3), (4, 8), (9, 10)]
 
 
 @pytest.mark.parametrize("restores", [False, True])

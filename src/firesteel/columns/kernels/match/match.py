@@ -243,8 +243,7 @@ class Match(TimedKernel):
         self._past.forget_until(numbers, places)
         is_known = np.flatnonzero((gone > 0) & (former > 0))
         if len(is_known):
-            keys = rows.rows.select(self._plan.partition).take(firsts[is_known])
-            self._past.pass_by(keys, numbers[is_known], places[is_known])
+            self._past.pass_by(rows.rows.take(firsts[is_known]), numbers[is_known], places[is_known])
         is_new = np.flatnonzero((partitions.starts < partitions.limits) & ((gone > 0) | (former == 0)))
         if len(is_new):
             self._await_ends(numbers[is_new], rows.times[partitions.starts[is_new]])

@@ -45,8 +45,9 @@ class MatchExpression:
         rest = _split(rex, parts)
         self._parts = [_part(part, plan, groups, context) for part in parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
-        self.may_fail = self._rest.may_fail
-        self.has_aggregates = any(part.function.startswith("AGGREGATE ") for part in parts)
+        aggregates = [part for part in self._parts if isinstance(part, Aggregate)]
+        self.may_fail = self._rest.may_fail or any(aggregate.may_fail for aggregate in aggregates)
+        self.has_aggregates = bool(aggregates)
 
     def column(self, taken: Taken) -> pa.Array:
         """Return the value of the expression for each match."""
@@ -117,7 +118,11 @@ def _variable(rex: object) -> str | None:
 
 
 class Aggregate:
-    """A call of an aggregate function over the rows of a variable or subset, or over all rows."""
+    """A call of an aggregate function over the rows of a variable or subset, or over all rows.
+
+    Attributes:
+        may_fail: Whether an argument may raise an error for some rows.
+    """
 
     def __init__(self, part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
         name = part.function.removeprefix("AGGREGATE ")
@@ -126,7 +131,10 @@ class Aggregate:
         variable, distinct, *arguments = part.operands
         own = _variable(arguments[0]) if arguments else None
         self._steps = groups.steps(own or str(constant(variable)))
-        self._arguments = [compile_rex(_plain(argument), plan.settings.context(context)) for argument in arguments]
+        self._columns: list[int] = []
+        plain = [_plain(argument, self._columns) for argument in arguments]
+        self._arguments = [compile_rex(argument, plan.settings.context(context)) for argument in plain]
+        self.may_fail = any(argument.may_fail for argument in self._arguments)
         types = tuple(argument.type for argument in arguments)
         call = CallPlan(name, tuple(range(len(arguments))), part.type, bool(constant(distinct)))
         self._type = arrow_type(part.type)
@@ -137,7 +145,7 @@ class Aggregate:
     def __call__(self, taken: Taken) -> pa.Array:
         """Return the value of the aggregate for each match."""
         matches, places = taken.all_places(self._steps)
-        rows = taken.rows.take(places)
+        rows = taken.rows.select(self._columns).take(places)
         rows = ColumnBatch(tuple([argument(rows) for argument in self._arguments]), len(places))
         vector = self._vector
         if vector is None or not vector.covers(rows):
@@ -164,9 +172,14 @@ def is_about_row(rex: object, name: str) -> bool:
     return all(is_about_row(operand, name) for operand in rex.operands)
 
 
-def _plain(rex: Rex) -> Rex:
-    if isinstance(rex, Call) and rex.function == "MATCH_REF":
-        return rex.operands[1]
-    if isinstance(rex, Call):
-        return replace(rex, operands=tuple(_plain(operand) for operand in rex.operands))
-    return rex
+def _plain(rex: Rex, columns: list[int]) -> Rex:
+    """Return an expression over those columns of a row that it is about, which are added."""
+    if not isinstance(rex, Call):
+        return rex
+    if rex.function == "MATCH_REF":
+        reference = rex.operands[1]
+        assert isinstance(reference, InputRef)
+        if reference.index not in columns:
+            columns.append(reference.index)
+        return InputRef(columns.index(reference.index), reference.type)
+    return replace(rex, operands=tuple(_plain(operand, columns) for operand in rex.operands))

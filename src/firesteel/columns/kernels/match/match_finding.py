@@ -101,10 +101,18 @@ class Width:
         self._former = 1 if are_long else max(1, min(2 * self._former, _AT_ONCE // partitions))
         return self._former
 
-    def note(self, taken: Array) -> None:
-        """Note how many rows some searches have taken."""
-        if len(taken):
-            self._bits += _LATEST * (float(np.log2(taken + 1).mean()) - self._bits)
+    def note(self, taken: Array, widths: Array, advanced: Array) -> None:
+        """Note how long searches were.
+
+        Args:
+            taken: The number of rows that each one that counts has taken.
+            widths: The number of searches of each partition.
+            advanced: By how many rows these have brought it forward.
+        """
+        self._bits += _LATEST * (float(np.log2(taken + 1).mean()) - self._bits)
+        if len(advanced):
+            # Those behind one that was given up were in vain: what they cost must be worth the rows.
+            self._former = max(1, int(np.where(advanced < widths, advanced, self._former).mean()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,7 @@ class Finding:
             numbers = firsts[np.searchsorted(active, threads.searches)]
             new = concat_threads([Threads(numbers, threads.steps, threads.ends + starts[numbers][:, None]), new])
         limits, are_open = self._limits(starts, partitions.limits[active][owners])
-        searches = Searches(starts, limits, are_open, nexts, self._step_count)
+        searches = Searches(starts, limits, are_open, nexts, self._step_count, first_of_segments(owners))
         return _Lanes(active, widths, firsts, owners, searches, new)
 
     def _limits(self, starts: Array, limits: Array) -> tuple[Array, Array]:
@@ -197,7 +205,8 @@ class Finding:
         matched = np.flatnonzero(outcomes == Outcome.MATCHED)
         nexts = starts + 1
         nexts[matched] = self._skip.places(self._taken(searches, matched))
-        goes_on = (outcomes != Outcome.WAITING) & (nexts > starts)
+        is_decided = (outcomes == Outcome.FAILED) | (outcomes == Outcome.MATCHED)
+        goes_on = is_decided & (nexts > starts)
         following = lanes.firsts[lanes.owners] + nexts - partitions.starts[active][lanes.owners]
         is_here = goes_on & (following < (lanes.firsts + lanes.widths)[lanes.owners])
         places = reached(np.where(is_here, following, len(starts)), lanes.firsts)
@@ -207,9 +216,10 @@ class Finding:
         self._skip.refuse(starts[lasts[is_match]], nexts[lasts[is_match]])
         self._search_again(searches, places[searches.rely[places]], search)
         self._release(lanes, places, owners, goes_on)
-        self._width.note(searches.nexts - starts)
+        waits, before = outcomes[lasts] == Outcome.WAITING, partitions.starts[active]
         partitions.starts[active] = np.where(goes_on[lasts], nexts[lasts], starts[lasts])
-        waits = outcomes[lasts] == Outcome.WAITING
+        advanced = partitions.starts[active] - before
+        self._width.note((searches.nexts - starts)[places], lanes.widths[~waits], advanced[~waits])
         self._keep(lanes, lasts[waits])
         left: Array = active[~waits & (partitions.starts[active] < partitions.limits[active])]
         return left

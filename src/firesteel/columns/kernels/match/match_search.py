@@ -20,6 +20,9 @@ _FEW = 512
 _AHEAD = 4096
 """How many rows these are in all."""
 
+_IN_VAIN = 32
+"""Searches are given up, but for the first one of each partition, once they take more rows on average."""
+
 
 @dataclass(slots=True)
 class _Tries:
@@ -91,11 +94,16 @@ class Search:
         self._looks_ahead, self._are_local, self._memory = looks_ahead, are_local, memory
 
     def run(self, searches: Searches, threads: Threads) -> None:
-        """Follow threads until each search has an outcome."""
+        """Follow threads until each search has an outcome, or is given up as others that are before it are long."""
         if self._memory is not None:
             self._memory.begin(searches)
-        ahead = 1
+        ahead, left = 1, _IN_VAIN * len(searches.starts)
         while len(threads := searches.without_ended(threads)):
+            left -= len(threads)
+            if left < 0 and self._memory is None and not (are_first := searches.are_first[threads.searches]).all():
+                # Those that remember one another stop by themselves.
+                threads = threads.take(np.flatnonzero(are_first))
+                continue
             is_few = self._looks_ahead and len(threads) < _FEW
             ahead = max(1, min(ahead, _AHEAD // len(threads))) if is_few else 1
             is_first = first_of_segments(threads.searches)

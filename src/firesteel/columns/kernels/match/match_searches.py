@@ -15,6 +15,7 @@ class Outcome(IntEnum):
     """What becomes of a search."""
 
     UNKNOWN = 0
+    """As long as it runs, and if it is given up."""
     FAILED = 1
     MATCHED = 2
     WAITING = 3
@@ -31,6 +32,7 @@ class Searches:
         are_open: Whether further rows may belong to it.
         nexts: The place of the next row of each.
         steps: The number of steps of the pattern.
+        are_first: Whether each surely counts, as it is the first one of its partition. Others may be given up.
         is_exact: Whether they must not rely on what others find.
         outcomes: What has become of each.
         decided: The place of the row that has decided that; `limits` if there is none.
@@ -44,6 +46,7 @@ class Searches:
     are_open: Array
     nexts: Array
     steps: int
+    are_first: Array
     is_exact: bool = False
     outcomes: Array = field(init=False)
     decided: Array = field(init=False)
@@ -58,8 +61,8 @@ class Searches:
 
     def again(self, places: Array) -> Searches:
         """Return some of them anew, which rely on no others."""
-        starts = self.starts[places]
-        return Searches(starts, self.limits[places], self.are_open[places], starts.copy(), self.steps, is_exact=True)
+        starts, limits, are_open = self.starts[places], self.limits[places], self.are_open[places]
+        return Searches(starts, limits, are_open, starts.copy(), self.steps, np.ones(len(places), bool), is_exact=True)
 
     def without_ended(self, threads: Threads) -> Threads:
         """Return the threads of searches that go on; the others have no more rows."""

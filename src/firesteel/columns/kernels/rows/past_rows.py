@@ -150,16 +150,21 @@ class PastRows:
         """Forget rows of keys up to places."""
         np.maximum.at(self._expired, numbers, places)
 
-    def end(self, keys: ColumnBatch, numbers: Array) -> None:
-        """Forget all rows of keys, given with the values of their columns."""
-        self.pass_by(keys, numbers, self._counts[numbers])
+    def end(self, rows: ColumnBatch, numbers: Array) -> None:
+        """Forget all rows of keys, given a row of each."""
+        self.pass_by(rows, numbers, self._counts[numbers])
         self._lasts[numbers] = MIN_WATERMARK
 
-    def pass_by(self, keys: ColumnBatch, numbers: Array, places: Array) -> None:
-        """Forget rows of keys up to places, also in what has been saved."""
+    def pass_by(self, rows: ColumnBatch, numbers: Array, places: Array) -> None:
+        """Forget rows of keys up to places, also in what has been saved, given a row of each."""
         self.forget_until(numbers, places)
-        self._unsaved_ends.append(keys.with_columns([*keys.columns, pa.array(places)]))
-        self._ended += keys.length
+        # In the columns of rows, as the log of those, but only the keys count.
+        columns = (
+            column if index in self._keys else pa.nulls(rows.length, column.type)
+            for index, column in enumerate(rows.columns)
+        )
+        self._unsaved_ends.append(rows.with_columns([*columns, pa.array(places)]))
+        self._ended += rows.length
 
     def take(self, numbers: Array) -> PlacedRows | None:
         """Return the rows of keys, given in ascending order, or None if there are no keys at all."""
