@@ -140,6 +140,22 @@ def test_a_change_writes_the_rows_that_change():
     assert (name, [rows.length for rows in entries.values()]) == ("ranked", [2])
 
 
+@pytest.mark.parametrize("ttl_ms", [0, 1_000])
+def test_a_row_that_comes_and_goes_between_two_versions_is_in_neither(ttl_ms, monkeypatch):
+    monkeypatch.setattr(row_store, "LEAST", 10)  # so that rows are compacted in between
+    run = KernelRun(COUNTS.make, ttl_ms=ttl_ms)
+    run.give(batch_of([(item, 1) for item in range(10)], TYPES))
+    run.kernel.flush()
+    list(run.backend.full())
+    for count in range(1, 100):
+        run.kernel.process(0, batch_of([(7, count), (7, count + 1)], TYPES, [UPDATE_BEFORE, UPDATE_AFTER]))
+    run.kernel.flush()
+    [(name, entries)] = [(name, entries) for name, entries in run.backend.delta() if entries]
+    assert (name, [rows.length for rows in entries.values()]) == ("ranked", [2])
+    run.restore()
+    assert sorted(left_rows(run)) == sorted([*((item, 1) for item in range(10) if item != 7), (7, 100)])
+
+
 @pytest.mark.parametrize("strategy", [RankStrategy.RETRACT, RankStrategy.UPDATE_FAST])
 @pytest.mark.parametrize("outputs_rank", [True, False])
 def test_the_work_does_not_grow_with_the_partition(outputs_rank, strategy):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +79,18 @@ def test_other_variables_and_another_directory_need_another_server(
         assert new is not other
         other._process.wait(10)
         leave_slot_server(new)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the environment of a process cannot be read")
+def test_slots_keep_freed_memory_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MALLOC_TOP_PAD_", "1000")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    server = SlotServer()
+    found = Path(f"/proc/{server._process.pid}/environ").read_bytes().split(b"\0")
+    server.end()
+    for variable in (b"MALLOC_TOP_PAD_=1000", b"MALLOC_TRIM_THRESHOLD_=67108864", b"ARROW_DEFAULT_MEMORY_POOL=system"):
+        assert variable in found
 
 
 def test_no_server_outlives_its_process() -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "firesteel"
 
 BOUNDS = {
-    "annotations that are `Any`": 636,
-    "mentions of `Any`": 2455,
+    "annotations that are `Any`": 635,
+    "mentions of `Any`": 2444,
     "`type: ignore`": 26,
 }
 """The most of each that the sources may have. Lower them when the counts have fallen."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.cells import Array
+from firesteel.columns.orders import paired, stable_order
 
 _SMALL = 32
 """Groups with more rows are accumulated one at a time; smaller ones are accumulated together, row by row."""
@@ -35,19 +36,16 @@ class RowGroups:
         self.length = length
         self.codes = np.zeros(length, np.int64)
         self.count = min(length, 1)
-        for place, column in enumerate(columns):
-            codes, count = _encode(column)
-            if place == 0:
-                self.codes, self.count = codes, count
-            else:
-                # Pairs of numbers as one number; numbered anew after each column, so that they stay below rows times
-                # values.
-                self.codes, self.count = _encode(pa.array(self.codes * count + codes))
+        if length and columns:
+            numbers, count = _numbers(columns[0])
+            for column in columns[1:]:
+                numbers, count = paired(numbers, _numbers(column)[0]), None
+            self.codes, self.count = _by_first_row(numbers) if count is None else (numbers.astype(np.int64), count)
         self.sizes = np.bincount(self.codes, minlength=self.count)
 
     @classmethod
     def numbered(cls, codes: Array, count: int) -> RowGroups:
-        """Return the groups of rows whose numbers are known; each has a row."""
+        """Return the groups of rows whose numbers are known. Some may have no row; `first_rows` is not for these."""
         groups = cls((), len(codes))
         groups.codes, groups.count = codes, count
         groups.sizes = np.bincount(codes, minlength=count)
@@ -82,7 +80,7 @@ class Timeline:
         sizes = groups.sizes + 1
         self.starts = np.cumsum(sizes) - sizes
         self._sizes = sizes
-        order = np.argsort(groups.codes.astype(np.min_scalar_type(groups.count)), kind="stable")  # 16 bits by radix
+        order = stable_order(groups.codes)
         self.after = np.empty(groups.length, np.int64)
         self.after[order] = np.arange(groups.length) + groups.codes[order] + 1
 
@@ -108,6 +106,23 @@ class Timeline:
             result[places] = function(result[places - 1], result[places])
 
 
-def _encode(column: pa.Array) -> tuple[Array, int]:
+def _numbers(column: pa.Array) -> tuple[Array, int | None]:
+    """Return a number for each value, and how many there are if they are numbered in the order of their first rows."""
+    kind = column.type
+    if not column.null_count and (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
+        plain = column if pa.types.is_integer(kind) else column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+        return plain.to_numpy(), None
     encoded = column.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
+
+
+def _by_first_row(numbers: Array) -> tuple[Array, int]:
+    """Return numbers in the order in which they come first, and how many there are."""
+    order = stable_order(numbers)
+    starts = np.flatnonzero(np.append(True, np.diff(numbers[order]) != 0))
+    firsts = order[starts]
+    is_first = np.zeros(len(order), bool)
+    is_first[firsts] = True
+    places, codes = np.cumsum(is_first) - 1, np.empty(len(order), np.int64)
+    codes[order] = np.repeat(places[firsts], np.diff(starts, append=len(order)))
+    return codes, len(starts)

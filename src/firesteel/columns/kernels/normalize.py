@@ -15,6 +15,7 @@ from firesteel.columns.kernels.rows.changes import hidden, replacements
 from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.rows.segments import distinct, first_of_segments
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
@@ -70,7 +71,7 @@ class Normalize(PlannedKernel[NormalizeFactory]):
         rows = batch if known is None else concat([known.rows, batch])
         owners = numbers if known is None else np.concatenate([known.numbers, numbers])
         deletes = np.concatenate([np.zeros(count, bool), is_delete])
-        order = np.argsort(owners, kind="stable")
+        order = stable_order(owners)
         is_first = first_of_segments(owners[order])
         before = np.empty(len(owners), np.int64)
         before[order] = np.where(is_first, -1, np.roll(order, 1))

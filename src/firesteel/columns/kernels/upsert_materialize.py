@@ -23,6 +23,7 @@ from firesteel.columns.kernels.rows.segments import (
     places_in_turn,
     starts_of_segments,
 )
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, are_retractions, batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
@@ -133,7 +134,7 @@ class _Changes:
         goes = np.zeros(len(self._times), bool)
         goes[known:] = are_retractions(batch.kinds_or_inserts())
         self._comes = ~goes
-        order = np.argsort(self.owners, kind="stable")
+        order = stable_order(self.owners)
         is_first = first_of_segments(self.owners[order])
         if plan.upsert_key is None:
             has_place, is_effective = ~goes[order], goes[order]
@@ -188,11 +189,11 @@ class _Lists:
     def __init__(self, keys: Array, times: Array, has_place: Array, targets: Array) -> None:
         self._keys, self._times, self._span = keys, times, int(times.max()) + 3
         listed, gone = np.flatnonzero(has_place), np.flatnonzero(targets >= 0)
-        self._listed = listed[np.lexsort((times[listed], keys[listed]))]  # stable for known rows
+        self._listed = listed[lexical_order([keys[listed], times[listed]])]  # stable for known rows
         element = np.full(len(keys), -1)
         element[self._listed] = np.arange(len(listed)) - starts_of_segments(keys[self._listed])
         ids, at = np.concatenate([listed, targets[gone]]), np.concatenate([listed, gone])
-        order = np.lexsort((times[at], keys[at]))
+        order = lexical_order([keys[at], times[at]])
         signs = np.where(order < len(listed), 1, -1)
         self._ranks = PrefixRanks(element[ids[order]], starts_of_segments(keys[at[order]]), signs)
         self._moments = keys[at[order]] * self._span + times[at[order]]

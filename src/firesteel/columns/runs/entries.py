@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
+from firesteel.columns.orders import stable_order
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import are_same
@@ -118,7 +119,7 @@ def merged(parts: Sequence[Entries]) -> Entries:
     if len(parts) == 1:
         return parts[0]
     hashes = np.concatenate([part.hashes for part in parts])
-    order = np.argsort(hashes, kind="stable")  # which merges what is sorted already
+    order = stable_order(hashes)
     hashes = hashes[order]
     keys = [pa.concat_arrays(columns) for columns in zip(*(part.keys for part in parts), strict=True)]
     is_first = _are_first(hashes, keys, order)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firesteel.columns.hashing import key_groups
+from firesteel.columns.orders import stable_order
 from firesteel.operators.chain.operator import Timestamps
 from firesteel.operators.exchange.edge_writer import Parts
 
@@ -31,7 +32,7 @@ class SplitColumns:
             groups = key_groups(batch, self._columns, self._max_parallelism).astype(np.int64)
             channels = groups * self._channels // self._max_parallelism
             # Stable, since the changes of a key must arrive in their order.
-            order = np.argsort(channels, kind="stable")
+            order = stable_order(channels)
             bounds = np.searchsorted(channels[order], np.arange(self._channels + 1))
             for channel in range(self._channels):
                 start, stop = bounds[channel], bounds[channel + 1]

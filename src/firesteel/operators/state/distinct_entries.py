@@ -6,6 +6,7 @@ from itertools import compress
 
 import numpy as np
 
+from firesteel.columns.orders import stable_order
 from firesteel.operators.state.entries import Entry
 
 _FEW = 1 << 18
@@ -25,7 +26,7 @@ def distinct(entries: list[Entry]) -> list[Entry]:
     if len(entries) <= _FEW:
         return list(dict.fromkeys(entries))
     hashes = np.fromiter(map(hash, entries), np.int64, len(entries))
-    order = np.argsort(hashes, kind="stable")
+    order = stable_order(hashes)
     hashes = hashes[order]
     begins = np.concatenate([[True], hashes[1:] != hashes[:-1]])
     if begins.sum() <= _FEW:

@@ -8,13 +8,14 @@ Why: `docs/decisions/0065-values-that-come-and-go.md`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from firesteel.columns import column_types as t
-from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.functions.accumulators import Accumulator, State
 from firesteel.columns.functions.aggregates import find_aggregate
@@ -25,6 +26,7 @@ from firesteel.columns.kernels.calls.vector_calls import Fields, Results, Vector
 from firesteel.columns.kernels.calls.vector_values import numbered
 from firesteel.columns.kernels.ranks.prefix_ranks import PrefixRanks
 from firesteel.columns.kernels.ranks.ranked_rows import Ranked, RankedRows
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.row_order import Order
 from firesteel.columns.kernels.rows.segments import first_of_segments
 from firesteel.columns.pylist import pylist
@@ -115,37 +117,36 @@ class VectorRanked(VectorCall):
     # --- batches -----------------------------------------------------------------------------------------------------
 
     def change(
-        self, timeline: Timeline, groups: RowGroups, firsts: ColumnBatch, counts: Array, batch: ColumnBatch
+        self, timeline: Timeline, groups: Partitions, counts: Array, batch: ColumnBatch, keys: ColumnBatch
     ) -> Results | None:
         """Return the result at each place of a timeline; `accept` changes the values.
 
         Args:
             timeline: The places.
             groups: The groups of the rows.
-            firsts: The key of each group.
             counts: The number of rows of each group so far; what a group without rows had has expired.
             batch: The rows.
+            keys: Their key columns.
 
         Returns:
             None if a value is retracted that is not there.
         """
         if self._may_expire:
             # A group that has expired begins without the values that it had.
-            self._rows.drop(self._rows.of(firsts.take(np.flatnonzero(counts == 0))))
+            self._rows.drop(self._rows.of(groups.keys.take(np.flatnonzero(counts == 0))))
         there = np.flatnonzero(self.counted(batch))
-        ranked = self._rows.rank(self._values_of(batch, firsts.take(groups.codes)).take(there), 1)
+        partitions, rows = groups, self._values_of(batch, keys)
+        if len(there) < batch.length:
+            rows = rows.take(there)
+            partitions = replace(groups, groups=RowGroups.numbered(groups.groups.codes[there], groups.groups.count))
+        ranked = self._rows.rank(rows, partitions, 1)
         if not ranked.changes.is_effective.all():
             return None
         self._pending, found = ranked, _first_rows(ranked)
-        others = np.flatnonzero(np.bincount(groups.codes[there], minlength=groups.count) == 0)
-        owners, known = self._rows.best(firsts.take(others)) if len(others) else (_NONE, _NONE)
-        shown_rows = concat([found.rows, self._rows.take(known)]) if len(known) else found.rows
-        codes, values = numbered(shown_rows.columns[-1])
+        codes, values = numbered(found.rows.columns[-1])
         codes = np.append(codes, -1)
-        shown = np.full(groups.count + batch.length, -2)
-        shown[timeline.starts] = -1
-        shown[timeline.starts[groups.codes[there[found.of]]]] = codes[found.before]
-        shown[timeline.starts[others[owners]]] = codes[found.rows.length : -1]
+        shown = np.full(len(timeline.starts) + batch.length, -2)
+        shown[timeline.starts] = codes[found.before]
         shown[timeline.after[there[found.changed]]] = codes[found.after]
         # A place that is not set shows what the last one before it shows; the first one of each group is set.
         shown = shown[np.maximum.accumulate(np.where(shown == -2, 0, np.arange(len(shown))))]
@@ -227,14 +228,12 @@ class _FirstRows(NamedTuple):
 
     Attributes:
         rows: The first rows.
-        of: A row of the batch in each partition.
         before: The place of the first row of each partition before the batch.
         changed: The rows of the batch that may change the first row.
         after: The place of the first row after each of them.
     """
 
     rows: ColumnBatch
-    of: Array
     before: Array
     changed: Array
     after: Array
@@ -250,11 +249,10 @@ def _first_rows(ranked: Ranked) -> _FirstRows:
     after[has_rows] = events.rows[events.firsts[at[has_rows]] + first]
     known = ranked.by_rank[ranked.by_rank < len(ranked.known)]
     is_first = first_of_segments(ranked.of[known])
-    of = RowGroups.numbered(ranked.partitions, len(ranked.hashes)).first_rows()
-    before = np.full(len(of), -1)
+    before = np.full(ranked.partitions.groups.count, -1)
     before[ranked.of[known[is_first]]] = known[is_first]
     rows, (before, after) = events.take(before, after)
-    return _FirstRows(rows, of, before, changed, after)
+    return _FirstRows(rows, before, changed, after)
 
 
 def _counted_values(accumulator: Accumulator, state: State) -> Iterator[tuple[Cell, int]]:

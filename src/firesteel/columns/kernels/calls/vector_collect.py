@@ -14,6 +14,7 @@ from firesteel.columns.kernels.calls.vector_calls import Fields, Results, Vector
 from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.kernels.rows.key_numbers import comparable
 from firesteel.columns.kernels.rows.segments import ranges
+from firesteel.columns.orders import stable_order
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import freeze
@@ -119,7 +120,7 @@ class _Multisets:
     def __init__(
         self, values: pa.Array, kept: Array, firsts: Array, added: Array, places: Array, begins: Array
     ) -> None:
-        self._by_place = np.argsort(firsts, kind="stable")
+        self._by_place = stable_order(firsts)
         self._values, self._firsts, self._begins = values, firsts[self._by_place], begins
         self._kept = np.concatenate([kept, np.zeros(len(firsts) - len(kept), np.int64)])
         self._length = len(begins) + 1

@@ -13,6 +13,7 @@ from firesteel.columns.functions.value_accumulators import DELIMITER
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, chosen, sizes_of, to_numpy
 from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.kernels.rows.segments import ranges
+from firesteel.columns.orders import stable_order
 from firesteel.columns.pylist import pylist
 from firesteel.common.encoding.array_columns import write_integers, write_numbered
 from firesteel.common.encoding.kinds import Kind
@@ -51,7 +52,7 @@ class VectorListAgg(VectorCall):
         there = np.flatnonzero(to_numpy(strings.is_valid()))
         codes = np.concatenate([np.arange(groups.count), groups.codes])[there]
         sizes = np.bincount(codes, minlength=groups.count)
-        sorted_strings = strings.take(pa.array(there[np.argsort(codes, kind="stable")]))
+        sorted_strings = strings.take(pa.array(there[stable_order(codes)]))
         delimiters = fields[1].copy()
         delimiters[groups.codes] = added[1]  # of several rows of a group, the last one decides
         found = to_numpy(joined(sorted_strings, sizes, pa.array(delimiters, pa.string())))
@@ -155,7 +156,7 @@ class Prefixes:
     ) -> None:
         has_some, mask = to_numpy(kept[0].is_valid()), pa.array(is_added)
         sources = np.concatenate([np.flatnonzero(has_some), groups.codes[is_added]])
-        order = pa.array(np.argsort(sources, kind="stable"))
+        order = pa.array(stable_order(sources))
         pairs = zip(kept, added, strict=True)
         self._elements = [pa.concat_arrays([one.drop_null(), other.filter(mask)]).take(order) for one, other in pairs]
         sizes = np.bincount(sources, minlength=groups.count)

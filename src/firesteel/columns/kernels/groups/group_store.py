@@ -16,7 +16,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, Cell
 from firesteel.columns.expiring_state import ExpiringTable
-from firesteel.columns.hashing import row_hashes
+from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernel import StateTable
 from firesteel.columns.kernels.calls.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.calls.vector_values import VectorStates, objects
@@ -49,6 +49,13 @@ class FoundGroups(NamedTuple):
     hits: list[Hit]
     counts: Array
     fields: list[Fields]
+
+    @property
+    def hashes(self) -> Hashes:
+        """Return the hashes of the keys, in the order of the other arrays."""
+        hashes = np.empty(len(self.order), np.uint64)
+        hashes[self.order] = self.keys.hashes
+        return hashes
 
 
 class GroupStore:

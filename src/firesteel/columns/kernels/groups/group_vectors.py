@@ -13,6 +13,7 @@ from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall
 from firesteel.columns.kernels.groups.group_store import FoundGroups, GroupStore
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.segments import parts_of
 from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, are_retractions, signs_of
@@ -150,11 +151,14 @@ class GroupVectors:
         # Nothing has been stored up to here, so the caller can still go row by row.
         if signs is not None and not self._is_regular(counts, fields):
             return None
-        ranked = {
-            number: call.change(timeline, groups, firsts, before.counts, batch)
-            for number, call in enumerate(self._calls)
-            if isinstance(call, VectorRanked)
-        }
+        ranked: dict[int, Results | None] = {}
+        if self._ranked:
+            partitions, keys = Partitions(groups, firsts, before.hashes), batch.select(self._keys)
+            ranked = {
+                number: call.change(timeline, partitions, before.counts, batch, keys)
+                for number, call in enumerate(self._calls)
+                if isinstance(call, VectorRanked)
+            }
         if not all(shown is not None and _has_no_rest(shown, counts) for shown in ranked.values()):
             return None
         ends = timeline.starts + groups.sizes

@@ -20,6 +20,7 @@ from firesteel.columns.hashing import Hashes, row_hashes
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.joins.join_plan import JoinPlan
 from firesteel.columns.kernels.joins.row_index import RowIndex, pairs
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rex import input_columns
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.values import arrow_type
@@ -144,7 +145,7 @@ class PairMatcher:
         others = concat([runs[found.run].rows.take(found.others) for found in matches])
         if len(matches) > 1:
             # Matches come run by run; the result is in the order of the batch, as row by row.
-            order = np.argsort(rows, kind="stable")
+            order = stable_order(rows)
             rows, others = rows[order], others.take(order)
         here = batch.take(rows)
         left, right = (here, others) if index == 0 else (others, here)

@@ -15,6 +15,7 @@ from firesteel.columns.column_types import DataType, MultisetType, RowType
 from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.rows.segments import ranges, starts_of_segments
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rex import Rex, UserFunction
 from firesteel.columns.state_layout import STATELESS, Layout
 from firesteel.columns.user_results import row_columns, row_tuples
@@ -148,5 +149,5 @@ def joined(
     alone = np.flatnonzero(np.bincount(places, minlength=batch.length) == 0)
     rows = batch.take(alone)
     nulls = [pa.nulls(rows.length, column.type) for column in columns]
-    order = np.argsort(np.concatenate([places, alone]), kind="stable")
+    order = stable_order(np.concatenate([places, alone]))
     return concat([pairs, rows.with_columns([*rows.columns, *nulls])]).take(order)

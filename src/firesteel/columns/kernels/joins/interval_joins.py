@@ -16,6 +16,7 @@ from firesteel.columns.kernels.joins.timed_side import TimedSide
 from firesteel.columns.kernels.rows.row_order import int64_values
 from firesteel.columns.kernels.rows.segments import parts_of
 from firesteel.columns.kernels.times.time_windows import US
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rows import batch_of
 from firesteel.columns.state_layout import Layout
 
@@ -151,7 +152,7 @@ class IntervalJoin(TimedKernel):
         if len(parts) == 1:
             self.context.emit(parts[0])
         elif parts:
-            self.context.emit(concat(parts).take(np.argsort(np.concatenate(orders), kind="stable")))
+            self.context.emit(concat(parts).take(stable_order(np.concatenate(orders))))
 
     def watermark(self, timestamp: int) -> int:
         """Remove the rows that nothing can match any more; emit the unmatched ones of an outer side."""

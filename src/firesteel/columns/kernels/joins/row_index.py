@@ -10,6 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
+from firesteel.columns.orders import stable_order
 from firesteel.columns.runs.room import Room
 
 
@@ -50,7 +51,7 @@ class RowIndex:
         for parts in self._limited(waiting):
             hashes = np.concatenate([part[1] for part in parts])
             # Stable: rows of equal hashes stay in the order in which they came.
-            order = np.argsort(hashes, kind="stable")
+            order = stable_order(hashes)
             self._runs.append(Run(concat([part[0] for part in parts]), hashes[order], order))
             while len(self._runs) > 1 and self._room.should_merge(self._runs[-2].rows, self._runs[-1].rows):
                 self._runs[-2:] = [_merged(*self._runs[-2:])]
@@ -92,6 +93,6 @@ def pairs(run: Run, hashes: Hashes, limit: int) -> Iterator[tuple[Array, Array]]
 
 def _merged(older: Run, newer: Run) -> Run:
     hashes = np.concatenate([older.hashes, newer.hashes])
-    order = np.argsort(hashes, kind="stable")
+    order = stable_order(hashes)
     rows = np.concatenate([older.order, newer.order + older.rows.length])
     return Run(concat([older.rows, newer.rows]), hashes[order], rows[order])

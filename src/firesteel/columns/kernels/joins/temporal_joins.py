@@ -20,6 +20,7 @@ from firesteel.columns.kernels.rows.saved_rows import SavedRows
 from firesteel.columns.kernels.times.idle_keys import IdleKeys
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.rows import DELETE, UPDATE_BEFORE, batch_of
 from firesteel.columns.runs.room import room_of
 from firesteel.columns.state_layout import Layout
@@ -203,7 +204,7 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
         """Join the left rows up to the watermark."""
         due = self._waiting.take(timestamp)
         if due is not None:
-            due = due.take(np.lexsort((due.arrivals, due.times)))
+            due = due.take(lexical_order([due.times, due.arrivals]))
             self._join(due.rows, due.times)
         self._versions.forget(timestamp)
         return timestamp
@@ -225,7 +226,7 @@ class TemporalJoin(PlannedKernel[TemporalJoinFactory]):
             is_alone[found] = False
             orders.append(np.flatnonzero(is_alone))
             parts.append(self._matcher.padded(0, rows.take(orders[-1])))
-        order = np.argsort(np.concatenate(orders), kind="stable") if orders else ()
+        order = stable_order(np.concatenate(orders)) if orders else ()
         if len(order):
             self.context.emit(concat(parts).take(order))
 

@@ -11,6 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.rows.found_rows import FoundIn, FoundRows
 from firesteel.columns.kernels.rows.segments import bisect_right, ends_of_segments, segments_of
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import Room
 
 _NEVER = -(2**63)
@@ -50,7 +51,7 @@ class TimedIndex:
         """Add rows with greater numbers than those before."""
         if not len(hashes):
             return
-        order = np.lexsort((times, hashes))  # stable, so numbers stay ascending
+        order = lexical_order([hashes, times])  # stable, so numbers stay ascending
         added = _run(hashes[order], times[order], numbers[order])
         while self._runs and self._should_merge(len(self._runs[-1].hashes), len(added.hashes)):
             added = _merged(self._runs.pop(), added)

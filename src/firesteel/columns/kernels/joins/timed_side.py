@@ -16,6 +16,7 @@ from firesteel.columns.kernels.rows.found_rows import FoundRows
 from firesteel.columns.kernels.rows.row_store import RowStore
 from firesteel.columns.kernels.rows.saved_rows import SavedRows, latest
 from firesteel.columns.kernels.times.time_queue import TimeQueue
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import room_of
 
 _ADDED = 3
@@ -114,7 +115,7 @@ class TimedSide:
         due = self._queue.take(past)
         if due is None:
             return None
-        numbers = due.rows.columns[0].to_numpy()[np.lexsort((due.arrivals, due.times))]
+        numbers = due.rows.columns[0].to_numpy()[lexical_order([due.times, due.arrivals])]
         lonely = numbers[~self._store.values["marks"][numbers]]
         found = self._store.take(lonely) if len(lonely) else None
         self._store.remove(numbers)

@@ -16,6 +16,7 @@ from firesteel.columns.kernels.joins.join_plan import JoinPlan
 from firesteel.columns.kernels.joins.join_state import CHANGES, take_former
 from firesteel.columns.kernels.rows.live_rows import LiveRows
 from firesteel.columns.kernels.rows.segments import count_on, parts_of
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rows import DELETE, INSERT, are_retractions
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class UpdatingJoin(PlannedKernel[JoinPlan]):
 
     def _emit(self, rows: ColumnBatch, order: Array) -> None:
         if (np.diff(order) < 0).any():
-            rows = rows.take(np.argsort(order, kind="stable"))
+            rows = rows.take(stable_order(order))
         is_plain = rows.kinds is not None and not rows.kinds.any()
         if rows.length:
             self.context.emit(replace(rows, kinds=None) if is_plain else rows)

@@ -34,6 +34,7 @@ from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
     from firesteel.columns.settings import QuerySettings
+from firesteel.columns.orders import lexical_order, stable_order
 
 _ALL_ROWS = 2**62
 _AT_ONCE = 1 << 16
@@ -196,7 +197,7 @@ class Match(TimedKernel):
         if former is not None and former.rows.length:
             order = np.concatenate([np.full(former.rows.length, -1), order])
             together = concat_placed([former, placed])
-            by_key = np.lexsort((together.places, together.numbers))
+            by_key = lexical_order([together.numbers, together.places])
             self._search(together.take(by_key), order[by_key], now)
         else:
             self._search(placed, order, now)
@@ -205,7 +206,7 @@ class Match(TimedKernel):
     def _placed(self, rows: ColumnBatch, times: Array) -> tuple[PlacedRows, Array]:
         """Return new rows, given in their order, by partition, and the place of each among those given."""
         numbers = self._past.find(rows, self._plan.partition)
-        order = np.argsort(numbers, kind="stable")
+        order = stable_order(numbers)
         numbers = numbers[order]
         places = self._past.counts(numbers) + np.arange(1, len(numbers) + 1) - starts_of_segments(numbers)
         return PlacedRows(rows.take(order), numbers, places, times[order]), order
@@ -250,7 +251,7 @@ class Match(TimedKernel):
     def _emit(self, found: Matches, limits: Array, order: Array) -> None:
         """Emit matches in the order of the rows that have released them."""
         is_behind = found.released >= limits[found.partitions]
-        by_time = np.argsort(np.where(is_behind, _BEHIND, order[found.released - is_behind]), kind="stable")
+        by_time = stable_order(np.where(is_behind, _BEHIND, order[found.released - is_behind]))
         matches = found.taken.take(by_time)
         for start, stop in parts_of(matches.lasts - matches.starts + 1, _AT_ONCE):
             taken = matches.take(np.arange(start, stop))

@@ -16,6 +16,7 @@ from firesteel.columns.kernels.match.match_searches import Outcome, Searches
 from firesteel.columns.kernels.match.match_skip import Skip
 from firesteel.columns.kernels.match.match_threads import Taken, Threads, concat_taken, concat_threads
 from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, reached, running_max
+from firesteel.columns.orders import stable_order
 
 _AT_ONCE = 1 << 15
 """About how many searches run together."""
@@ -164,7 +165,7 @@ class Finding:
             search.run(lanes.searches, lanes.threads)
             threads, active = self._waiting[0], self._settle(lanes, search)
         waiting = concat_threads(self._waiting)
-        self._partitions.threads = waiting.take(np.argsort(waiting.searches, kind="stable"))
+        self._partitions.threads = waiting.take(stable_order(waiting.searches))
         return concat_matches(self._found) if self._found else None
 
     def _lanes(self, active: Array, threads: Threads) -> _Lanes:

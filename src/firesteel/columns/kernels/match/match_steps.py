@@ -11,6 +11,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_threads import Taken, Threads
+from firesteel.columns.orders import stable_order
 
 Condition = Callable[[Taken], Array]
 """Returns which matches satisfy the condition of the variable of their last row."""
@@ -132,6 +133,6 @@ def _in_order(found: list[tuple[int, Array, Array, Array]], threads: Threads) ->
     parents, ends, counts = (np.concatenate(part) for part in list(zip(*found, strict=True))[1:])
     steps = np.repeat([number for number, *_ in found], [len(places) for _, places, _, _ in found])
     if len(found) > 1 or (np.diff(parents) < 0).any():
-        order = np.argsort(parents, kind="stable")  # Steps ascend: what stays in a loop is preferred.
+        order = stable_order(parents)  # Steps ascend: what stays in a loop is preferred.
         parents, ends, counts, steps = parents[order], ends[order], counts[order], steps[order]
     return Followed(Threads(threads.searches[parents], steps, ends), parents, counts)

@@ -27,6 +27,7 @@ from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, conca
 from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import lexical_order, stable_order
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.over.over_calls import OverPlan
@@ -151,7 +152,7 @@ class OverColumns(TimedKernel):
             keys = passed.keys.take(over)
             self._past.end(keys, self._past.find(keys, tuple(range(self._width))))
         numbers = self._past.find(batch, self._plan.partition)
-        order = np.argsort(numbers, kind="stable")
+        order = stable_order(numbers)
         times = np.maximum(self._past.lasts(numbers), now_ms)  # Clocks may go back.
         if self._ends is not None:
             self._ends.extend(batch, times)
@@ -163,7 +164,7 @@ class OverColumns(TimedKernel):
         due = self._waiting.take(timestamp)
         if due is not None:
             numbers = self._past.find(due.rows, self._plan.partition)
-            order = np.lexsort((due.arrivals, due.times, numbers))
+            order = lexical_order([numbers, due.times, due.arrivals])
             self.context.emit(self._results(due.rows.take(order), numbers[order], due.times[order]))
         passed = None if self._ends is None else self._ends.take(timestamp)
         if passed is not None:
@@ -199,7 +200,7 @@ class OverColumns(TimedKernel):
         places = before + np.arange(rows.length) - starts[np.cumsum(is_first) - 1] + 1
         added = self._added(rows, numbers, places, times)
         together = added if past is None else concat_placed([past, added])
-        order = np.lexsort((together.places, together.numbers))
+        order = lexical_order([together.numbers, together.places])
         is_mine = order >= len(order) - rows.length
         frames = self._frames(together.numbers[order], together.times[order], is_mine)
         # Where each of the rows is in the array of all; they are sorted as the array is.

@@ -12,6 +12,7 @@ from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
 from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, reached, running_max
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import stable_order
 
 _NONE = -(2**62)
 _LEAST = 1024
@@ -68,7 +69,7 @@ class PartitionEnds:
             return
         keys = rows.select(self._keys)
         numbers = self._find(keys)
-        order = np.argsort(numbers, kind="stable")
+        order = stable_order(numbers)
         numbers, times = numbers[order], times[order]
         moves = self._moves(numbers, running_max(times, first_of_segments(numbers)))
         ends = self._ends_after(times[moves])

@@ -19,7 +19,8 @@ from firesteel.columns.kernels.ranks.rank_changes import places_of_ids
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
 from firesteel.columns.kernels.rows.saved_rows import SavedRows
-from firesteel.columns.kernels.rows.segments import distinct, ranges, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, ends_of_segments, ranges, starts_of_segments
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.runs.room import room_of
 
 
@@ -57,6 +58,20 @@ class Ranking:
     def places(self) -> Array:
         """Return the place of each sorted row among those of its key, from 0."""
         return np.arange(len(self.sorted)) - self.starts
+
+    def without_settled(self) -> tuple[Ranking, Array]:
+        """Return the ranking without rows that stay among the best, and how many of the key of each row are not in it.
+
+        If m rows of a key have been added, at most the m worst known ones can have left.
+        """
+        is_known = self.sorted < self.known
+        sums = np.concatenate([[0], np.cumsum(is_known)])
+        stops = ends_of_segments(self.starts)
+        known = sums[stops] - sums[self.starts]
+        settled = np.maximum(2 * known - (stops - self.starts), 0)
+        left = ~is_known | (sums[:-1] - sums[self.starts] >= settled)
+        starts = starts_of_segments(self.starts[left])
+        return replace(self, sorted=self.sorted[left], starts=starts), settled[left]
 
     def take(self, *indexes: Array) -> tuple[ColumnBatch, list[Array]]:
         """Return the rows with some indexes, and the indexes of these in what is returned; -1 stands for no row."""
@@ -157,7 +172,7 @@ class BestRows:
             run.is_there[places] = stays[start : start + len(places)]
             start += len(places)
         new = np.flatnonzero(stays[start:])
-        new = new[np.argsort(numbers[new], kind="stable")]
+        new = new[stable_order(numbers[new])]
         self._push(_Run(rows.take(new), numbers[new], np.ones(len(new), bool)))
         return ranking
 
@@ -167,7 +182,7 @@ class BestRows:
             for index, _, _ in self._order
         ]
         keys = sort_keys(columns, tuple((place, *by[1:]) for place, by in enumerate(self._order)))
-        order = np.lexsort((*reversed(keys), numbers))
+        order = lexical_order([numbers, *keys])
         is_known = np.concatenate([[0], np.cumsum(order < known)])
         better = is_known[:-1] - is_known[starts_of_segments(numbers[order])]
         order = order[(order < known) | (better < self._kept)]
@@ -179,7 +194,7 @@ class BestRows:
         if self._runs and self._room.should_merge(self._runs[-1].rows, added.rows):
             parts = [self._runs.pop().left(), added.left()]
             numbers = np.concatenate([part.numbers for part in parts])
-            order = np.argsort(numbers, kind="stable")
+            order = stable_order(numbers)
             rows = concat([part.rows for part in parts]).take(order)
             self._push(_Run(rows, numbers[order], np.ones(len(order), bool)))
         else:
@@ -223,7 +238,7 @@ def _saved_form(rows: ColumnBatch, written: Array) -> ColumnBatch:
 def _without_pauses(numbers: Sequence[Array], written: Sequence[Array], ttl_ms: int) -> Iterator[Array]:
     """Yield for each part of restored rows which had not expired when the next row of their key was written."""
     keys, times = np.concatenate(numbers), np.concatenate(written)
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     is_pause = np.concatenate([[False], (np.diff(keys[order]) == 0) & (np.diff(times[order]) >= ttl_ms)])
     last = np.full(keys.max() + 1, -1)
     last[keys[order[is_pause]]] = order[is_pause]

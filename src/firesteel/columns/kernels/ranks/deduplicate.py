@@ -16,6 +16,7 @@ from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows
 from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, running_max
 from firesteel.columns.kernels.times.time_windows import millis_of
+from firesteel.columns.orders import stable_order
 from firesteel.columns.rows import batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
@@ -78,7 +79,7 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         # The rows of the state come first, then those of the batch; places are indexes in all of them.
         if known is not None:
             numbers, times = np.concatenate([known.numbers, numbers]), np.concatenate([known.times, times])
-        order = np.argsort(numbers, kind="stable")
+        order = stable_order(numbers)
         accepted = order[self._is_accepted(numbers[order], times[order])]
         before = np.where(first_of_segments(numbers[accepted]), -1, np.roll(accepted, 1))
         is_new = accepted >= count

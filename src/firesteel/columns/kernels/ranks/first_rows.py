@@ -17,6 +17,7 @@ from firesteel.columns.kernels.rows.segments import first_of_segments
 from firesteel.columns.kernels.times.time_queue import TimedRows
 from firesteel.columns.kernels.times.time_windows import US, millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.rows import batch_of
 from firesteel.columns.state_layout import Layout, rows_layout
 from firesteel.columns.values import arrow_type
@@ -86,10 +87,10 @@ class FirstRow(TimedKernel):
     def _first(self, rows: ColumnBatch, times: Array, arrivals: Array) -> tuple[Array, Array]:
         """Return the places of the first rows of partitions that have emitted none, by time, and their key numbers."""
         numbers = self._emitted.find(rows.select(self._plan.partition), self._keys)
-        order = np.lexsort((arrivals, times, numbers))
+        order = lexical_order([numbers, times, arrivals])
         order = order[first_of_segments(numbers[order])]
         order = order[self._emitted.lasts(numbers[order]) == MIN_WATERMARK]
-        order = order[np.lexsort((arrivals[order], times[order]))]
+        order = order[lexical_order([times[order], arrivals[order]])]
         return order, numbers[order]
 
     def watermark(self, timestamp: int) -> int:

@@ -11,6 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.rows.hash_index import HashIndex
 from firesteel.columns.kernels.rows.segments import ranges, segments_of
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import Room
 
 
@@ -28,8 +29,7 @@ class OrderIndex(HashIndex):
 
     def _order(self, hashes: Hashes, numbers: Array) -> Array:
         # Stable: rows with the same sort keys stay in the order of their numbers.
-        order: Array = np.lexsort((*reversed(self._sort_keys(numbers)), hashes))
-        return order
+        return lexical_order([hashes, *self._sort_keys(numbers)])
 
     def first(self, hashes: Hashes, limits: Array, are_there: Callable[[Array], Array]) -> tuple[Array, Array]:
         """Return the first rows of each hash: all that are among so many, and maybe some more.

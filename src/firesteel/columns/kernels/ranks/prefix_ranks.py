@@ -8,7 +8,7 @@ from firesteel.columns.cells import Array
 
 
 class PrefixRanks:
-    """Sequences whose elements are numbers from 0 to their length less 1, one sequence behind the other.
+    """Sequences whose elements are numbers from 0, less than their length, one sequence behind the other.
 
     A wavelet tree: on each level the elements are partitioned by one more bit of their numbers. All searches go down
     the levels together, so their cost is the logarithm of the longest sequence.
@@ -22,7 +22,7 @@ class PrefixRanks:
     def __init__(self, elements: Array, starts: Array, signs: Array | None = None) -> None:
         sizes = np.bincount(starts)[starts] if len(starts) else starts
         self._starts, self._ends = starts, starts + sizes
-        self._bits = int(sizes.max(initial=1) - 1).bit_length()
+        self._bits = int(elements.max(initial=0)).bit_length()  # fewer than of the length, as elements come and go
         self._sums = None if signs is None else _sums(signs)
         self._zeros: list[Array] = []
         self._counts: list[Array] = []

@@ -58,6 +58,11 @@ class RankFactory:
     clock: WindowClock = UTC_CLOCK
     emits_before: bool = True
 
+    @property
+    def shows_ranks(self) -> bool:
+        """Whether it can be seen which rank a row has, beyond being one of the best."""
+        return self.outputs_rank or self.start > 1
+
     def state_layout(self) -> Layout:
         """Return the layout of the state."""
         kind = "window Top-N" if self.window_end is not None else f"Top-N ({self.strategy.name})"
@@ -104,11 +109,11 @@ class Rank(Kernel):
         if not batch.length:
             return
         plan, is_fast = self._plan, self._plan.strategy is RankStrategy.UPDATE_FAST
-        ranked = self._rows.rank(batch, plan.end)
+        ranked = self._rows.rank(batch, self._rows.partitions(batch), plan.end)
         events, own = ranked.events()
-        gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions if is_fast else None)
+        gone, come = _steps(batch.kinds_or_inserts(), own, ranked.partitions.groups.codes if is_fast else None)
         if len(gone):
-            changes = RankChanges(events, gone, come, plan.end, plan.emits_before)
+            changes = RankChanges(events, gone, come, np.full(len(gone), plan.end), plan.emits_before)
             for part in changes.parts(plan.start, plan.outputs_rank):
                 self.context.emit(part)
         if is_fast:

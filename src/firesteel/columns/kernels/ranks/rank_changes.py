@@ -52,12 +52,12 @@ class RankChanges:
         events: The events.
         gone: The event of each step by which a row goes; -1 for none.
         come: The one by which a row comes, which follows the other one if there are both.
-        end: The number of rows of a partition that are among the best.
+        ends: The number of rows of its partition that are among the best, for each step.
         emits_before: Whether `-U` comes before an update.
     """
 
-    def __init__(self, events: RankEvents, gone: Array, come: Array, end: int, emits_before: bool) -> None:
-        self._events, self._end, self._emits_before = events, end, emits_before
+    def __init__(self, events: RankEvents, gone: Array, come: Array, ends: Array, emits_before: bool) -> None:
+        self._events, self._ends, self._emits_before = events, ends, emits_before
         self._goes, self._comes = gone >= 0, come >= 0
         self._gone, self._come = gone, come
         self._first = np.where(self._goes, gone, come)
@@ -76,10 +76,10 @@ class RankChanges:
     def _elements(self, events: Array, is_there: Array, missing: int) -> Array:
         return np.where(is_there, self._events.elements[events], missing)
 
-    def _at(self, chosen: Array, rank: int, missing: int) -> Array:
-        """Return the places of the rows with a rank before some steps; `missing` for the others."""
+    def _at(self, chosen: Array, ranks: Array, missing: int) -> Array:
+        """Return the place of the row with a rank before each chosen step; `missing` for the others."""
         found, steps = np.full(len(chosen), missing), np.flatnonzero(chosen)
-        found[steps] = self._prefixes.at(self._first[steps], self._before[steps], np.full(len(steps), rank))
+        found[steps] = self._prefixes.at(self._first[steps], self._before[steps], ranks[steps])
         return found
 
     def _ids(self, steps: Array, elements: Array) -> Array:
@@ -103,11 +103,11 @@ class RankChanges:
 
     def _of_rows(self, kinds: tuple[int, int]) -> ColumnBatch:
         """Return each row that becomes one of the best, after the one that ceases to be one of them."""
-        behind, end = len(self._events.elements), self._end
+        behind, ends = len(self._events.elements), self._ends
         gone, come = self._elements(self._gone, self._goes, -1), self._elements(self._come, self._comes, behind)
-        last = self._at(self._counts >= end, end - 1, behind)
+        last = self._at(self._counts >= ends, ends - 1, behind)
         leaves = self._goes & (gone <= last)
-        follower = self._at(leaves & (self._counts > end), end, behind)
+        follower = self._at(leaves & (self._counts > ends), ends, behind)
         bound = np.where(leaves, follower, last)
         enters = self._comes & (come < bound)
         before = np.where(leaves, gone, np.where(enters & (last < behind), last, -1))
@@ -130,7 +130,7 @@ class RankChanges:
         gone, come = self._counts.copy(), self._counts - 1
         gone[self._goes], come[self._comes] = self._ranks(self._gone[self._goes]), self._ranks(self._come[self._comes])
         low = np.maximum(np.minimum(gone, come), start - 1)
-        high = np.maximum(np.minimum(np.maximum(gone, come) + 1, self._end), low)
+        high = np.maximum(np.minimum(np.maximum(gone, come) + 1, self._ends), low)
         part = np.cumsum(high - low) // _AT_ONCE
         for chosen in np.split(np.arange(len(part)), np.flatnonzero(np.diff(part)) + 1):
             steps = np.repeat(chosen, (high - low)[chosen])

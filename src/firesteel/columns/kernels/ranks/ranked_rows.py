@@ -20,8 +20,10 @@ from firesteel.columns.kernels.ranks.rank_changes import RankEvents, Taken, plac
 from firesteel.columns.kernels.rows.hash_index import HashIndex
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.live_rows import Changes, LiveRows, are_equal
+from firesteel.columns.kernels.rows.partitions import Partitions
 from firesteel.columns.kernels.rows.row_order import Order, sort_keys
-from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, places_in_turn, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, places_in_turn, starts_of_segments
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.rows import signs_of
 
 _NONE = np.zeros(0, np.int64)
@@ -67,41 +69,39 @@ class RankedRows(LiveRows):
         is_there: Array = self._store.is_there[numbers]
         return is_there & self._are_live(numbers) if self._ttl_ms else is_there
 
-    def rank(self, batch: ColumnBatch, end: int) -> Ranked:
+    def partitions(self, batch: ColumnBatch) -> Partitions:
+        """Return the rows of a batch by partition."""
+        groups = groups_by(batch, self._keys)
+        keys = batch.select(self._keys).take(groups.first_rows())
+        return Partitions(groups, keys, self._hashes(keys))
+
+    def _hashes(self, keys: ColumnBatch) -> Hashes:
+        return row_hashes(keys, range(len(self._keys)))
+
+    def rank(self, batch: ColumnBatch, partitions: Partitions, end: int) -> Ranked:
         """Return the rows of a batch among those of their partitions that can be among the best; nothing is changed."""
-        partitions, signs = groups_by(batch, self._keys), signs_of(batch)
-        firsts = batch.take(partitions.first_rows())
-        hashes = row_hashes(firsts, self._keys)
-        changes = self.changes(batch, hashes[partitions.codes], partitions)
+        groups, signs = partitions.groups, signs_of(batch)
+        changes = self.changes(batch, partitions.hashes[groups.codes], groups)
         come = np.flatnonzero(changes.is_effective if signs is None else changes.is_effective & (signs > 0))
         go = _NONE if signs is None else np.flatnonzero(changes.is_effective & (signs < 0))
-        limits = end + np.bincount(partitions.codes[go], minlength=partitions.count)
-        owners, known = self._best(firsts, hashes, limits)
-        of = np.concatenate([owners, partitions.codes[come]])
-        by_rank = np.lexsort((*reversed(self._keys_of_sort(known, batch, come)), of))
+        limits = end + np.bincount(groups.codes[go], minlength=groups.count)
+        owners, known = self._best(partitions.keys, partitions.hashes, limits)
+        of = np.concatenate([owners, groups.codes[come]])
+        by_rank = lexical_order([of, *self._keys_of_sort(known, batch, come)])
         # A row behind so many known ones stays behind the end.
         by_rank = by_rank[_known_before(by_rank, of[by_rank], len(known)) < limits[of[by_rank]]]
-        return Ranked(self, batch, partitions.codes, hashes, changes, known, come, go, by_rank, of)
+        return Ranked(self, batch, partitions, changes, known, come, go, by_rank, of)
 
     def of(self, keys: ColumnBatch) -> Array:
         """Return the numbers of all rows of partitions, given their key columns."""
-        return self._best(keys, row_hashes(keys, self._keys), np.full(keys.length, _UNLIMITED))[1]
-
-    def best(self, keys: ColumnBatch) -> tuple[Array, Array]:
-        """Return the places of the partitions that have rows, given their key columns, and the number of the best."""
-        owners, numbers = self._best(keys, row_hashes(keys, self._keys), np.ones(keys.length, np.int64))
-        if not len(numbers):
-            return owners, numbers
-        by_rank = np.lexsort((*reversed(self._sort_keys(numbers)), owners))
-        firsts = by_rank[first_of_segments(owners[by_rank])]
-        return owners[firsts], numbers[firsts]
+        return self._best(keys, self._hashes(keys), np.full(keys.length, _UNLIMITED))[1]
 
     def _best(self, keys: ColumnBatch, hashes: Hashes, limits: Array) -> tuple[Array, Array]:
         """Return the places of partitions and the numbers of their best rows, maybe some more, by number.
 
         Args:
-            keys: A row of each partition.
-            hashes: The hashes of their keys.
+            keys: The key columns of the partitions.
+            hashes: Their hashes.
             limits: The number of rows that are asked for of each.
         """
         index = self._by_key
@@ -118,7 +118,7 @@ class RankedRows(LiveRows):
     def _have_keys(self, numbers: Array, keys: ColumnBatch, places: Array) -> Array:
         if not (self._keys and len(numbers)):
             return np.ones(len(numbers), bool)
-        return are_equal(self._store.take(numbers, self._keys), keys.select(self._keys).take(places))
+        return are_equal(self._store.take(numbers, self._keys), keys.take(places))
 
     def _keys_of_sort(self, known: Array, batch: ColumnBatch, come: Array) -> list[Array]:
         parts = [batch.select(self._sort_columns).take(come)]
@@ -134,8 +134,7 @@ class Ranked:
     Attributes:
         stored: The rows that are stored.
         batch: The batch.
-        partitions: The partition of each of its rows.
-        hashes: The hashes of the keys of the partitions.
+        partitions: Its rows by partition.
         changes: What it changes.
         known: The numbers of the stored rows, which have the ids from 0, ascending.
         come: The places of the rows that come, which have the ids that follow.
@@ -146,8 +145,7 @@ class Ranked:
 
     stored: RankedRows
     batch: ColumnBatch
-    partitions: Array
-    hashes: Hashes
+    partitions: Partitions
     changes: Changes
     known: Array
     come: Array
@@ -164,7 +162,7 @@ class Ranked:
         times = np.concatenate([np.full(len(self.known), -1), self.come, self.go])
         signs = np.repeat([1, -1], [len(self.of), len(self.go)])
         chosen = np.flatnonzero(places[ids] >= 0)
-        chosen = chosen[np.lexsort((times[chosen], self.of[ids[chosen]]))]
+        chosen = chosen[lexical_order([self.of[ids[chosen]], times[chosen]])]
         ids, times = ids[chosen], times[chosen]
         own, is_own = np.full(self.batch.length, -1), np.flatnonzero(times >= 0)
         own[times[is_own]] = is_own
@@ -182,7 +180,7 @@ class Ranked:
         codes, count = equal.groups.codes, len(self.known)
         owners = np.concatenate([equal.owners, codes[self.come]])
         ids = np.concatenate([_places(self.known, equal.known), count + np.arange(len(self.come))])
-        queue, go = np.argsort(owners, kind="stable"), np.argsort(codes[self.go], kind="stable")
+        queue, go = stable_order(owners), stable_order(codes[self.go])
         targets = np.empty(len(go), np.int64)
         targets[go] = ids[queue[places_in_turn(owners[queue], codes[self.go[go]])]]
         return targets
@@ -211,7 +209,7 @@ class Ranked:
         self._apply(replace(self.changes, added=self.come[is_kept[count:]], removed=removed))
 
     def _apply(self, changes: Changes) -> None:
-        hashes = self.hashes[self.partitions]
+        hashes = self.partitions.hashes[self.partitions.groups.codes]
         self.stored.apply(self.batch, hashes, changes, np.zeros(self.batch.length, np.int64))
 
 

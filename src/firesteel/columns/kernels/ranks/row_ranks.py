@@ -13,6 +13,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.rows.row_order import sort_keys
 from firesteel.columns.kernels.rows.segments import first_of_segments
+from firesteel.columns.orders import lexical_order
 
 if TYPE_CHECKING:
     from firesteel.columns.kernels.ranks.rank import RankFactory
@@ -42,7 +43,7 @@ class OrderedRows:
 
 def in_order(keys: Sequence[Array], numbers: Array) -> OrderedRows:
     """Return rows in order, given arrays by which they are sorted (see `sort_keys`), and the partition of each."""
-    places = np.lexsort((*reversed(keys), numbers))
+    places = lexical_order([numbers, *keys])
     is_first = first_of_segments(numbers[places])
     is_new = is_first.copy()
     for key in keys:

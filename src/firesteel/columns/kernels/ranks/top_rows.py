@@ -11,6 +11,7 @@ from firesteel.columns.expiring_state import taken_values
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.ranks.best_rows import BestRows, Ranking
 from firesteel.columns.kernels.ranks.rank_changes import RankChanges, RankEvents
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, batch_of
 from firesteel.columns.values import arrow_type
 
@@ -44,7 +45,7 @@ class TopRows(Kernel):
         plan = self._plan
         # Like Flink, only a Top-1 emits updates instead of a delete and an insert.
         kinds = (UPDATE_BEFORE, UPDATE_AFTER) if plan.end == 1 else (DELETE, INSERT)
-        changes = _changes(self._best.add(batch), plan.end, plan.emits_before)
+        changes = _changes(self._best.add(batch), plan)
         for part in changes.parts(plan.start, plan.outputs_rank, kinds):
             self.context.emit(part)
 
@@ -53,10 +54,14 @@ class TopRows(Kernel):
         self._best.flush()
 
 
-def _changes(ranking: Ranking, end: int, emits_before: bool) -> RankChanges:
-    by_arrival = np.lexsort((ranking.sorted, ranking.starts))
+def _changes(ranking: Ranking, plan: RankFactory) -> RankChanges:
+    ends = np.full(len(ranking.sorted), plan.end)
+    if not plan.shows_ranks:
+        ranking, settled = ranking.without_settled()
+        ends = plan.end - settled
+    by_arrival = lexical_order([ranking.starts, ranking.sorted])
     starts, rows = ranking.starts[by_arrival], ranking.sorted[by_arrival]
     added = np.flatnonzero(rows >= ranking.known)
     added = added[np.argsort(rows[added])]
     events = RankEvents(ranking.places[by_arrival], starts, None, ranking.sorted, starts, ranking.take)
-    return RankChanges(events, np.full(len(added), -1), added, end, emits_before)
+    return RankChanges(events, np.full(len(added), -1), added, ends[by_arrival[added]], plan.emits_before)

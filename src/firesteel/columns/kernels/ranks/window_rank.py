@@ -14,6 +14,7 @@ from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.times.time_queue import TimedRows
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.rows import batch_of
 from firesteel.columns.values import arrow_type
 
@@ -76,7 +77,7 @@ class WindowRank(WindowKernel):
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
             due = self._waiting.take(watermark)
             if due is not None:
-                due = due.take(np.lexsort((due.arrivals, due.times)))
+                due = due.take(lexical_order([due.times, due.arrivals]))
                 self.context.emit(ranked(self._plan, due.rows, groups_by(due.rows, self._plan.partition).codes))
         return watermark
 

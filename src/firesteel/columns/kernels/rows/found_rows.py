@@ -9,6 +9,7 @@ import numpy as np
 
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.rows.segments import ranges
+from firesteel.columns.orders import lexical_order, stable_order
 
 
 class FoundIn(NamedTuple):
@@ -66,6 +67,6 @@ class FoundRows:
         place, number = np.concatenate(places), np.concatenate(numbers)
         if len(self._runs) > 1:
             # Within a run, and from run to run, numbers ascend, and stay so for the same place and time.
-            order = np.lexsort((np.concatenate(times), place)) if times else np.argsort(place, kind="stable")
+            order = lexical_order([place, np.concatenate(times)]) if times else stable_order(place)
             place, number = place[order], number[order]
         return place, number

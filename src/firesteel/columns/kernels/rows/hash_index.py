@@ -10,6 +10,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import Hashes
 from firesteel.columns.kernels.rows.found_rows import FoundIn, FoundRows
 from firesteel.columns.kernels.rows.segments import ends_of_segments, segments_of
+from firesteel.columns.orders import stable_order
 from firesteel.columns.runs.room import Room
 
 _ROW_BYTES = 24
@@ -65,8 +66,7 @@ class HashIndex:
     def _order(self, hashes: Hashes, numbers: Array) -> Array:
         """Return the places of rows sorted by hash."""
         # Stable, as `FoundRows` relies on it that numbers ascend within a hash.
-        order: Array = np.argsort(hashes, kind="stable")
-        return order
+        return stable_order(hashes)
 
     def _should_merge(self, older: int, newer: int) -> bool:
         rows = older + newer

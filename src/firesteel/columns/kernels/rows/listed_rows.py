@@ -18,6 +18,7 @@ from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.row_store import RowStore
 from firesteel.columns.kernels.rows.saved_rows import SavedRows, latest
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import room_of
 
 
@@ -103,7 +104,7 @@ class ListedRows:
             return Listed(None, places, numbers, numbers, expired)
         rows, since = self._store.take(numbers), self._store.values["since"][numbers]
         order = np.flatnonzero(are_equal(rows.select(self._keys), keys.select(self._keys).take(places)))
-        order = order[np.lexsort((since[order], places[order]))]
+        order = order[lexical_order([places[order], since[order]])]
         return Listed(rows.take(order), places[order], numbers[order], since[order], expired)
 
     def change(

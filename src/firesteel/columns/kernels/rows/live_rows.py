@@ -20,6 +20,7 @@ from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_store import RowStore
 from firesteel.columns.kernels.rows.saved_rows import SavedRows, latest
 from firesteel.columns.kernels.rows.segments import clamped_counts, distinct, first_of_segments
+from firesteel.columns.orders import stable_order
 from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import are_same
 from firesteel.columns.rows import DELETE, signs_of
@@ -113,7 +114,8 @@ class LiveRows:
         self._store = RowStore(self.room, matches=np.int64, written=np.int64, ids=np.int64)
         self._by_key = self._new_index()
         self._by_row: HashIndex | None = None
-        self._unsaved: list[ColumnBatch] = []
+        self._gone: list[ColumnBatch] = []  # since the last version, of the rows that it has
+        self._saved = 0
         self._touched: list[Array] = []
         self._next_id = 0
         self._cleaning = CleaningTime(ttls_ms[0], context.now_ms)
@@ -141,7 +143,7 @@ class LiveRows:
             self._load(concat(aged))
         self.has_matches &= not is_plain
         self._log.is_outdated |= is_plain and bool(self._values)
-        self._unsaved.clear()
+        self._gone, self._saved = [], self._store.length
 
     def _replay(self, rows: ColumnBatch) -> None:
         signs = rows.columns[-1].to_numpy()
@@ -161,7 +163,7 @@ class LiveRows:
         hashes = row_hashes(rows, self._keys)
         last = latest(ids, groups_of(hashes, self._max_parallelism))
         left = last[signs[last] > 0]
-        left = left[np.argsort(ids[left], kind="stable")]
+        left = left[stable_order(ids[left])]
         self._append(rows.take(left), hashes[left], matches[left], written[left], ids[left])
         self._next_id = int(ids.max()) + 1
 
@@ -262,7 +264,7 @@ class LiveRows:
         retracted = np.flatnonzero(np.bincount(groups.codes[signs < 0], minlength=groups.count))
         owners, known = self.there(*self._same(batch, hashes, groups.first_rows(), retracted))
         before = np.bincount(owners, minlength=groups.count)
-        order = np.argsort(groups.codes, kind="stable")
+        order = stable_order(groups.codes)
         codes = groups.codes[order]
         is_first = first_of_segments(codes)
         left, counts = clamped_counts(signs[order], is_first, before[codes])
@@ -290,7 +292,7 @@ class LiveRows:
         owners, known = self._store.there(*same)
         is_there = np.zeros(groups.count, bool)
         is_there[owners[self._are_live(known)] if self._ttl_ms else owners] = True
-        order = np.argsort(groups.codes, kind="stable")
+        order = stable_order(groups.codes)
         codes, comes = groups.codes[order], np.ones(batch.length, bool) if signs is None else signs > 0
         is_first, is_after = first_of_segments(codes), np.empty(batch.length, bool)
         is_after[order] = np.where(is_first, is_there[codes], np.roll(comes[order], 1))
@@ -307,13 +309,14 @@ class LiveRows:
             sought: The groups that are sought.
         """
         places, index = firsts[sought], self._by_key
-        rows, found = batch.select(self._identity).take(places), hashes[places]
+        found = hashes[places]
         if not self._is_found_by_key:
             others = batch.select(self._others).take(places)
             found, index = row_hashes(others, range(len(self._others)), found), self._index_of_rows()
         owners, numbers = index.find(found).all()
         if len(owners):
-            is_same = are_equal(rows.take(owners), self._store.take(numbers, self._identity))
+            rows = batch.select(self._identity).take(places[owners])
+            is_same = are_equal(rows, self._store.take(numbers, self._identity))
             owners, numbers = owners[is_same], numbers[is_same]
         return sought[owners], numbers
 
@@ -342,16 +345,17 @@ class LiveRows:
             self._compact()
 
     def _remove(self, numbers: Array) -> None:
-        if len(numbers):
-            self._unsaved.append(self._signed(numbers, -1))
-            self._store.remove(numbers)
+        # A row that comes and goes between two versions is in neither.
+        saved = numbers[numbers < self._saved]
+        if len(saved):
+            self._gone.append(self._signed(saved, -1))
+        self._store.remove(numbers)
 
     def _append(self, rows: ColumnBatch, hashes: Hashes, matches: Array, written: Array, ids: Array) -> None:
         numbers = self._store.append(rows, matches=matches, written=written, ids=ids)
         if self._by_row is not None:
             self._by_row.add(row_hashes(rows, self._others, hashes), numbers)
         self._index(rows, hashes, numbers)
-        self._unsaved.append(self._signed(numbers, 1, rows))
 
     def touch(self, numbers: Array) -> None:
         """Note that the numbers of matches of rows have changed, which counts as a write."""
@@ -361,6 +365,7 @@ class LiveRows:
 
     def _compact(self) -> None:
         numbers = self._store.compact()
+        self._saved = int(np.count_nonzero(numbers[: self._saved] >= 0))
         self._touched = [left[left >= 0] for left in (numbers[part] for part in self._touched)]
         for index in filter(None, (self._by_key, self._by_row)):
             index.renumber(numbers)
@@ -371,15 +376,11 @@ class LiveRows:
         """Write what has changed since the last version, and forget expired rows from time to time."""
         if self._cleaning.is_due():
             self._clean()
-        if self._touched:
-            touched = distinct(np.concatenate(self._touched))
-            touched = touched[self._store.is_there[touched]]
-            self._touched = []
-            if len(touched):
-                self._unsaved.append(self._signed(touched, 1))
-        everything = (self._signed(numbers, 1) for numbers in self._store.parts())
-        self._log.save(self._unsaved, self._store.left, lambda: everything)
-        self._unsaved.clear()
+        touched = distinct(np.concatenate([*self._touched, np.arange(self._saved, self._store.length)]))
+        changed = touched[self._store.is_there[touched]]
+        unsaved = [*self._gone, self._signed(changed, 1)] if len(changed) else self._gone
+        self._log.save(unsaved, self._store.left, lambda: (self._signed(part, 1) for part in self._store.parts()))
+        self._gone, self._touched, self._saved = [], [], self._store.length
         self.room.leave_memory()
 
     def _clean(self) -> None:
@@ -391,9 +392,9 @@ class LiveRows:
         if self._store.is_sparse:
             self._compact()
 
-    def _signed(self, numbers: Array, sign: int, rows: ColumnBatch | None = None) -> ColumnBatch:
-        """Return what the log has of rows that come (1) or go (-1); `rows` if they are at hand."""
-        rows = self.take(numbers) if rows is None else rows
+    def _signed(self, numbers: Array, sign: int) -> ColumnBatch:
+        """Return what the log has of rows that come (1) or go (-1)."""
+        rows = self.take(numbers)
         values = [
             pa.array(self._store.values[name][numbers]) if is_kept else pa.nulls(rows.length)
             for name, is_kept in self._values.items()

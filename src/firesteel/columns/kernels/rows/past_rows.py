@@ -15,6 +15,7 @@ from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.rows.segments import bisect_right, ranges
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import Room, room_of
 
 
@@ -40,7 +41,7 @@ class PlacedRows:
 
     def sorted(self) -> PlacedRows:
         """Return the rows by key and place."""
-        return self.take(np.lexsort((self.places, self.numbers)))
+        return self.take(lexical_order([self.numbers, self.places]))
 
     def settled(self, room: Room) -> PlacedRows:
         """Return the rows where there is room for them."""
@@ -101,7 +102,7 @@ class PastRows:
         numbers = np.concatenate([part.numbers for part in parts])
         places = np.concatenate([part.places for part in parts])
         np.maximum.at(self._written, numbers, written)
-        order = np.lexsort((places, numbers))
+        order = lexical_order([numbers, places])
         numbers, places, written = numbers[order], places[order], written[order]
         is_pause = (np.diff(numbers) == 0) & (np.diff(written) >= self._ttl_ms)
         np.maximum.at(self._expired, numbers[:-1][is_pause], places[:-1][is_pause])

@@ -9,6 +9,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import StateTable
+from firesteel.columns.orders import stable_order
 
 _FULL = 1024
 """Number of rows from which on a segment is not merged any more."""
@@ -50,7 +51,7 @@ class RowLog:
     def append(self, rows: ColumnBatch, groups: Array, bucket: int = 0) -> None:
         """Add rows, each with its key group."""
         # Stable: within a key group rows keep the order in which they came.
-        order = np.argsort(groups, kind="stable")
+        order = stable_order(groups)
         rows, groups = rows.take(order), groups[order]
         starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
         for group, start, stop in zip(groups[starts].tolist(), starts, [*starts, rows.length][1:], strict=True):

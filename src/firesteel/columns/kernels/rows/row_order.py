@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
+from firesteel.columns.orders import lexical_order
 from firesteel.columns.row_keys import float_bits, python_values
 from firesteel.columns.rows import Row
 
@@ -28,7 +29,7 @@ def sorted_places(columns: Sequence[pa.Array], order: Order, arrivals: Array | N
     keys = sort_keys(columns, order)
     if arrivals is not None:
         keys.append(arrivals)
-    places: Array = np.lexsort(keys[::-1])  # stable
+    places: Array = lexical_order(keys)
     return places
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.orders import stable_order
 from firesteel.columns.runs.room import Room
 
 LEAST = 10_000
@@ -93,7 +94,7 @@ class RowStore:
             return parts[0].take(numbers)
         starts = np.cumsum([0, *(part.length for part in parts)])
         owners = np.searchsorted(starts, numbers, "right") - 1
-        order = np.argsort(owners, kind="stable")
+        order = stable_order(owners)
         cuts = np.searchsorted(owners[order], np.arange(len(parts) + 1))
         taken = [
             parts[place].take(numbers[order[cuts[place] : cuts[place + 1]]] - starts[place])

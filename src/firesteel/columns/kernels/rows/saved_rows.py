@@ -11,6 +11,7 @@ from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import KernelContext, StateTable
 from firesteel.columns.kernels.rows.row_log import RowLog
+from firesteel.columns.orders import lexical_order
 from firesteel.common.table_errors import TableException
 
 LEAST = 10_000
@@ -80,7 +81,7 @@ def _together(parts: Iterable[ColumnBatch]) -> list[ColumnBatch]:
 
 def latest(ids: Array, groups: Array) -> Array:
     """Return the places of the last entry of each id in a key group, in the order of the log."""
-    order = np.lexsort((np.arange(len(ids)), ids, groups))
+    order = lexical_order([groups, ids])
     is_last = np.append((np.diff(groups[order]) != 0) | (np.diff(ids[order]) != 0), True)
     found: Array = np.sort(order[is_last[: len(order)]])
     return found

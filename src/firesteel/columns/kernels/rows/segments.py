@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firesteel.columns.cells import Array
+from firesteel.columns.orders import stable_order
 
 
 def first_of_segments(numbers: Array) -> Array:
@@ -99,7 +100,7 @@ def count_on(counts: Array, numbers: Array, steps: Array) -> Array:
         numbers: Which count each change is of.
         steps: By how much it changes.
     """
-    order = np.argsort(numbers, kind="stable")
+    order = stable_order(numbers)
     sought, sums = numbers[order], np.cumsum(steps[order])
     starts = np.flatnonzero(first_of_segments(sought))
     sizes = np.diff(starts, append=len(sought))

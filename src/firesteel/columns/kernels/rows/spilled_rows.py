@@ -14,6 +14,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat, merged
 from firesteel.columns.hashing import row_hashes
+from firesteel.columns.orders import stable_order
 from firesteel.common.files.spill_file import SpillFile
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.execution_options import SORTED_INPUTS_MEMORY
@@ -63,7 +64,7 @@ class SpilledRows:
         if not self._keys:
             return [batch]
         parts = (row_hashes(batch, self._keys) >> _SHIFT).astype(np.uint8)
-        ordered = batch.take(np.argsort(parts, kind="stable"))
+        ordered = batch.take(stable_order(parts))
         ends = np.cumsum(np.bincount(parts, minlength=PARTS)).tolist()
         return [ordered.slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False)]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.orders import stable_order
 from firesteel.columns.runs.room import Room
 
 
@@ -60,7 +61,7 @@ class TimeQueue:
     def push(self, added: TimedRows) -> None:
         """Add rows that have their arrival numbers."""
         if (np.diff(added.times) < 0).any():
-            added = added.take(np.argsort(added.times, kind="stable"))
+            added = added.take(stable_order(added.times))
         if self.runs and self._room.should_merge(self.runs[-1].rows, added.rows):
             self.push(concat_timed([self.runs.pop(), added]))
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.rows.segments import first_of_segments, running_max
+from firesteel.columns.orders import lexical_order, stable_order
 
 Merge = Callable[[ColumnBatch, Array, int], ColumnBatch]
 """Merges rows, in the order of their arrival, of a number of sessions, given the session of each row."""
@@ -51,7 +52,7 @@ class Spans:
 
     def sorted(self) -> Spans:
         """Return them by key and start, with their reach."""
-        by_time = self.take(np.lexsort((self.starts, self.numbers)))
+        by_time = self.take(lexical_order([self.numbers, self.starts]))
         reach = running_max(by_time.lasts, first_of_segments(by_time.numbers))
         return Spans(by_time.rows, by_time.numbers, by_time.starts, by_time.lasts, by_time.arrivals, reach)
 
@@ -107,9 +108,9 @@ class Ended:
 
 def in_order(spans: Spans, codes: Array, starts: Array, ends: Array) -> Ended:
     """Return sessions by their ends, each with its rows in the order of their arrival."""
-    by_end = np.argsort(ends, kind="stable")
+    by_end = stable_order(ends)
     places = np.empty(len(ends), np.int64)
     places[by_end] = np.arange(len(ends))
     codes = places[codes]
-    order = np.lexsort((spans.arrivals, codes))
+    order = lexical_order([codes, spans.arrivals])
     return Ended(spans.rows.take(order), codes[order], starts[by_end], ends[by_end])
