@@ -26,6 +26,7 @@ from firesteel.columns.kernels.rows.segments import distinct, first_of_segments,
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
+from firesteel.columns.orders import lexical_order, stable_order
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import batch_of
 from firesteel.columns.runs.room import room_of
@@ -34,7 +35,6 @@ from firesteel.columns.values import arrow_type
 
 if TYPE_CHECKING:
     from firesteel.columns.settings import QuerySettings
-from firesteel.columns.orders import lexical_order, stable_order
 
 _ALL_ROWS = 2**62
 _AT_ONCE = 1 << 16
