@@ -8,7 +8,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.segments import distinct
 
 
@@ -33,7 +33,7 @@ class DistinctGroups:
 
     def _find(self, rows: ColumnBatch) -> Array:
         numbers = self._numbers.find(rows, self._columns)
-        self._ages, self._written = (_grown(part, len(self._numbers)) for part in (self._ages, self._written))
+        self._ages, self._written = (grown(part, len(self._numbers)) for part in (self._ages, self._written))
         return numbers
 
     def restore(self, rows: ColumnBatch, is_end: Array) -> Array:
@@ -61,7 +61,7 @@ class DistinctGroups:
         """Return which values came before their groups began, given with their rows, and note that they come now."""
         groups = self._find(rows)
         least = int(values.max(initial=-1)) + 1
-        self._owners, self._came = (_grown(part, least) for part in (self._owners, self._came))
+        self._owners, self._came = (grown(part, least) for part in (self._owners, self._came))
         outdated: Array = self._came[values] != self._ages[groups]
         self._owners[values], self._came[values] = groups, self._ages[groups]
         return outdated
@@ -86,9 +86,3 @@ class DistinctGroups:
         self._ages, self._written = self._ages[kept], self._written[kept]
         self._owners, self._came = np.searchsorted(kept, owners), self._came[values]
         self._cleaning.done()
-
-
-def _grown(part: Array, length: int) -> Array:
-    """Return an array that is at least so long; its length doubles, so that growing costs little."""
-    missing = length - len(part)
-    return part if missing <= 0 else np.concatenate([part, np.zeros(max(missing, len(part)), part.dtype)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.rows.key_numbers import grown
 from firesteel.columns.kernels.rows.segments import ranges
 
 _LEAST = 1024
@@ -128,10 +129,8 @@ class KeptThreads:
 
     def take(self, numbers: Array) -> Threads:
         """Remove and return the threads of partitions, whose places among those given count as their searches."""
-        missing = int(numbers.max(initial=-1)) + 1 - len(self._counts)
-        if missing > 0:
-            more = np.zeros(max(missing, len(self._counts)), np.int64)
-            self._first, self._counts = np.concatenate([self._first, more]), np.concatenate([self._counts, more])
+        least = int(numbers.max(initial=-1)) + 1
+        self._first, self._counts = (grown(part, least) for part in (self._first, self._counts))
         first, counts = self._first[numbers], self._counts[numbers]
         taken = self._threads.take(ranges(first, first + counts))
         self._counts[numbers] = 0
@@ -142,10 +141,9 @@ class KeptThreads:
         """Keep the threads of partitions that have none, given the number of each."""
         if not len(threads):
             return
-        start, stop = self._used, self._used + len(threads)
-        if stop > len(self._threads):
+        if self._used + len(threads) > len(self._threads):
             self._compact(len(threads))
-            start, stop = self._used, self._used + len(threads)
+        start, stop = self._used, self._used + len(threads)
         for kept, added in zip(self._parts(), (numbers, threads.steps, threads.ends), strict=True):
             kept[start:stop] = added
         firsts = np.flatnonzero(np.diff(numbers, prepend=-1))

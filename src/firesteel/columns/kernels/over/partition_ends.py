@@ -9,7 +9,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, reached, running_max
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
 from firesteel.columns.orders import stable_order
@@ -59,8 +59,7 @@ class PartitionEnds:
 
     def _find(self, keys: ColumnBatch) -> Array:
         numbers = self._numbers.find(keys, self._columns)
-        while len(self._numbers) > len(self._ends):
-            self._ends = np.concatenate([self._ends, np.full_like(self._ends, _NONE)])
+        self._ends = grown(self._ends, len(self._numbers), _NONE)
         return numbers
 
     def extend(self, rows: ColumnBatch, times: Array) -> None:

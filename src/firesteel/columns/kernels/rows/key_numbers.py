@@ -81,6 +81,15 @@ class KeyNumbers:
             self._insert(Entries(kept.hashes, kept.keys, (places,)))
 
 
+def grown(part: Array, length: int, value: int = 0) -> Array:
+    """Return an array that is at least so long, with a value at its end.
+
+    Its length doubles, so that numbers which come one by one are copied a constant number of times on average.
+    """
+    missing = length - len(part)
+    return part if missing <= 0 else np.concatenate([part, np.full(max(missing, len(part)), value, part.dtype)])
+
+
 def groups_by(rows: ColumnBatch, columns: Iterable[int]) -> RowGroups:
     """Return the groups of rows with the same values in some columns, which may have any type."""
     return RowGroups([comparable(rows.columns[column]) for column in columns], rows.length)

@@ -12,7 +12,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
-from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.rows.segments import bisect_right, ranges
 from firesteel.columns.orders import lexical_order
@@ -119,12 +119,9 @@ class PastRows:
     def find(self, rows: ColumnBatch, columns: tuple[int, ...]) -> Array:
         """Return the number of the key of each row."""
         numbers = self._numbers.find(rows, columns)
-        missing = len(self._numbers) - len(self._counts)
-        if missing > 0:
-            more = np.zeros(max(missing, len(self._counts)), np.int64)
-            self._counts, self._expired = np.concatenate([self._counts, more]), np.concatenate([self._expired, more])
-            self._written = np.concatenate([self._written, more])
-            self._lasts = np.concatenate([self._lasts, more + MIN_WATERMARK])
+        arrays = (self._counts, self._expired, self._written)
+        self._counts, self._expired, self._written = (grown(array, len(self._numbers)) for array in arrays)
+        self._lasts = grown(self._lasts, len(self._numbers), MIN_WATERMARK)
         return numbers
 
     def counts(self, numbers: Array) -> Array:
@@ -237,10 +234,10 @@ class PastRows:
         return ((self._left(rows), written_ms) for rows, written_ms in self._unsaved)
 
     def _all(self) -> Iterator[ColumnBatch]:
-        return (_saved_form(left, self._written[left.numbers]) for left in map(self._left, self._runs))
+        return (_saved_form(left, self._written[left.numbers]) for left in self.parts())
 
     def _clean(self) -> None:
-        parts = [(rows, self._written[rows.numbers]) for rows in map(self._left, self._runs)]
+        parts = [(rows, self._written[rows.numbers]) for rows in self.parts()]
         self._forget()
         for rows, written in parts:
             numbers = self.find(rows.rows, self._keys)

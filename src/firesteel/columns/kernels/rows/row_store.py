@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.rows.key_numbers import grown
 from firesteel.columns.orders import stable_order
 from firesteel.columns.runs.room import Room
 
@@ -43,13 +44,8 @@ class RowStore:
     def append(self, rows: ColumnBatch, **values: Array) -> Array:
         """Add rows with their values, and return their numbers."""
         start, stop = self.length, self.length + rows.length
-        if stop > len(self.is_there):
-            # Doubled, so that adding rows one by one copies each a constant number of times on average.
-            more = max(stop, 2 * len(self.is_there)) - len(self.is_there)
-            self.is_there = np.concatenate([self.is_there, np.zeros(more, bool)])
-            self.values = {
-                name: np.concatenate([part, np.zeros(more, part.dtype)]) for name, part in self.values.items()
-            }
+        self.is_there = grown(self.is_there, stop)
+        self.values = {name: grown(part, stop) for name, part in self.values.items()}
         self.is_there[start:stop] = True
         for name, part in values.items():
             self.values[name][start:stop] = part

@@ -11,7 +11,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import KernelContext
-from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.saved_rows import SavedRows
 from firesteel.columns.runs.room import room_of
 
@@ -84,10 +84,7 @@ class IdleKeys:
 
     def _find(self, keys: ColumnBatch) -> Array:
         numbers = self._numbers.find(keys, self._columns)
-        missing = len(self._numbers) - len(self._used)
-        if missing > 0:
-            # Doubled, so that keys which come one by one are copied a constant number of times on average.
-            self._used = np.concatenate([self._used, np.zeros(max(missing, len(self._used)), np.int64)])
+        self._used = grown(self._used, len(self._numbers))
         return numbers
 
 

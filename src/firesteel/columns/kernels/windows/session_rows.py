@@ -23,7 +23,7 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, KernelContext
-from firesteel.columns.kernels.rows.key_numbers import KeyNumbers
+from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.row_log import RowLog
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows, refuse_former
 from firesteel.columns.kernels.rows.segments import bisect_right, ranges
@@ -104,11 +104,8 @@ class SessionRows:
 
     def _number(self, rows: ColumnBatch, columns: Sequence[int]) -> Array:
         numbers = self._numbers.find(rows, columns)
-        missing = len(self._numbers) - len(self._passed)
-        if missing > 0:
-            added = np.full(max(missing, len(self._passed)), MIN_WATERMARK)
-            self._passed = np.concatenate([self._passed, added])
-            self._least = np.concatenate([self._least, np.full(len(added), MAX_WATERMARK)])
+        self._passed = grown(self._passed, len(self._numbers), MIN_WATERMARK)
+        self._least = grown(self._least, len(self._numbers), MAX_WATERMARK)
         return numbers
 
     def _is_waiting(self, spans: Spans) -> Array:
