@@ -21,17 +21,7 @@ from firesteel.errors import TypeMismatchError
 if TYPE_CHECKING:
     import pandas
 
-_CLASSES: dict[type, type] = {
-    t.BooleanType: bool,
-    t.DoubleType: float,
-    t.CharType: str,
-    t.VarCharType: str,
-    t.VarBinaryType: bytes,
-}
-_LIMITS: dict[type, int] = {t.TinyIntType: 1 << 7, t.SmallIntType: 1 << 15, t.IntType: 1 << 31, t.BigIntType: 1 << 63}
-"""What a value of an integer type stays below."""
-
-__all__ = ["checked_value", "result_column", "row_columns", "row_tuples", "series_column"]
+__all__ = ["result_column", "row_columns", "row_tuples", "series_column"]
 
 
 def result_column(results: Sequence[Cell], data_type: t.DataType, name: str) -> pa.Array:
@@ -44,18 +34,6 @@ def result_column(results: Sequence[Cell], data_type: t.DataType, name: str) -> 
         return _column(results, data_type)
     except TypeMismatchError as error:
         raise error.of(_subject(name)) from None
-
-
-def checked_value(result: Cell, data_type: t.DataType, name: str) -> Cell:
-    """Return the result of an aggregate function, which is a single value.
-
-    Raises:
-        TypeMismatchError: It does not fit the type.
-    """
-    # Most results are of these classes, and a column of one value takes 5 us.
-    if result is not None and not _is_plain(result, type(data_type)):
-        result_column([result], data_type, name)
-    return result
 
 
 def row_tuples(results: Cell, row_type: t.RowType, name: str) -> list[Row]:
@@ -106,13 +84,6 @@ def series_column(result: Cell, length: int, data_type: t.DataType, name: str) -
         return pa.Array.from_pandas(result, type=arrow_type(data_type))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise _unfit_item(result, data_type).of(_subject(name)) from error
-
-
-def _is_plain(value: Cell, kind: type) -> bool:
-    limit = _LIMITS.get(kind)
-    if limit is not None:
-        return type(value) is int and -limit <= value < limit
-    return type(value) is _CLASSES.get(kind)
 
 
 def _subject(name: str) -> str:

@@ -7,11 +7,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol, Self, runtime_checkable
 
-from firesteel.columns.user_results import checked_value
 from firesteel.functions.added_functions import as_added
 from firesteel.table.expression import Expression
 from firesteel.table.expression_functions.expression_base import node_of
-from firesteel.table.functions.checked_aggregate import CheckedAggregate
 from firesteel.table.functions.function_types import as_data_type, table_result_type
 from firesteel.table.functions.row_input import RowInput
 from firesteel.table.functions.udf_base import (
@@ -231,20 +229,9 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         self.accumulator_type = None if func_type == "pandas" else as_data_type(accumulator_type, "accumulator_type")
         self.is_table_aggregate = is_table_aggregate
 
-    def for_call(self) -> Self:
-        """Return a copy of the function that no other call shares; it checks its results."""
-        own = super().for_call()
-        if self.func_type == "general":
-            own.func = CheckedAggregate(own.func, self.name, self.result_type)
-        return own
-
     @property
     def eval(self) -> Callable[..., object]:
-        """The callable that computes the result of a pandas function from columns; it checks the result."""
-        return lambda *columns: checked_value(self._columns_call(*columns), self.result_type, self.name)
-
-    @property
-    def _columns_call(self) -> Callable[..., object]:
+        """The callable that computes the result of a pandas function from columns."""
         is_class = isinstance(getattr(self.func, "function", self.func), AggregateFunction)
         return functools.partial(_aggregate_columns, self.func) if is_class else super().eval
 

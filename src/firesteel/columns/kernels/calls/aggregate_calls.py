@@ -8,16 +8,16 @@ from typing import Protocol
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Cell
-from firesteel.columns.column_types import DataType
+from firesteel.columns.column_types import DataType, RowField, RowType
 from firesteel.columns.functions.accumulators import State
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rex import UserFunction
 from firesteel.columns.row_keys import freeze
+from firesteel.columns.user_results import result_column, row_columns, row_tuples
 from firesteel.columns.value_text import session_zone
-from firesteel.columns.values import arrow_type, to_arrow, to_python
-from firesteel.common.values.bounded_results import all_of
+from firesteel.columns.values import to_python
 
 __all__ = ["CallPlan", "UserAggregate", "aggregate_call"]
 
@@ -186,7 +186,6 @@ class UserAggregate:
         self._wrapper = plan.function
         self._zone = session_zone(context.configuration)
         self._wrapper.open(context.function_context)
-        self._result = arrow_type(plan.type)
 
     def close(self) -> None:
         """Close the user function."""
@@ -213,18 +212,18 @@ class UserAggregate:
 
     def value(self, state: State) -> object:
         """Return the result of `get_value` as Arrow represents it."""
-        return pylist(to_arrow([self._function.get_value(state[0])], self._plan.type))[0]
+        return _result(self._function.get_value(state[0]), self._plan.type, self._wrapper.name)
 
     def rows(self, state: State) -> list[tuple[Cell, ...]]:
         """Return the rows that `emit_value` yields."""
-        kind = self._plan.type
-        types = kind.field_types() if hasattr(kind, "field_types") else [kind]
-        rows = [
-            row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,)
-            for row in all_of(self._function.emit_value(state[0]) or ())
-        ]
-        columns = [pylist(to_arrow([list(row)[i] for row in rows], t)) for i, t in enumerate(types)]
-        return list(zip(*columns, strict=True))
+        kind, name = self._plan.type, self._wrapper.name
+        row_type = kind if isinstance(kind, RowType) else RowType([RowField("f0", kind)])
+        rows = row_tuples(self._function.emit_value(state[0]), row_type, name)
+        return list(zip(*map(pylist, row_columns(rows, row_type, name)), strict=True))
+
+
+def _result(value: Cell, kind: DataType, name: str) -> Cell:
+    return pylist(result_column([value], kind, name))[0]
 
 
 class _PandasAggregate(_Buffered):
@@ -250,7 +249,7 @@ class _PandasAggregate(_Buffered):
         import pandas as pd
 
         columns = [pd.Series([row[i] for row in state]) for i in range(len(self._types))]
-        return pylist(to_arrow([self._function.eval(*columns)], self._plan.type))[0]
+        return _result(self._function.eval(*columns), self._plan.type, self._function.name)
 
 
 def aggregate_call(plan: CallPlan, input_types: tuple[DataType, ...], retracts: bool, context: KernelContext) -> _Call:
