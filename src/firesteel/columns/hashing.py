@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.pylist import pylist
-from firesteel.columns.row_keys import float_bits, freeze
+from firesteel.columns.row_keys import float_bits, freeze, integers_of
 
 # The hashes must stay as they are: savepoints have the key groups that follow from them.
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -84,16 +84,12 @@ def _hash(array: pa.Array) -> Hashes:
         texts = [repr(freeze(value)).encode() for value in pylist(array)]
         return np.fromiter((zlib.crc32(text) for text in texts), np.uint64, len(texts))
     else:
-        plain = array if pa.types.is_integer(kind) else array.cast(_integer_of(kind))
+        plain = integers_of(array)
         plain = pc.fill_null(plain, 0) if plain.null_count else plain
         found = plain.to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
     if array.null_count:
         found = np.where(array.is_null().to_numpy(zero_copy_only=False), _NULL, found)
     return _mix(found)
-
-
-def _integer_of(kind: pa.DataType) -> pa.DataType:
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _hash_bytes(array: pa.Array) -> Hashes:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.cells import Array
 from firesteel.columns.orders import paired, stable_order
+from firesteel.columns.row_keys import integers_of
 
 _SMALL = 32
 """Groups with more rows are accumulated one at a time; smaller ones are accumulated together, row by row."""
@@ -110,8 +111,7 @@ def _numbers(column: pa.Array) -> tuple[Array, int | None]:
     """Return a number for each value, and how many there are if they are numbered in the order of their first rows."""
     kind = column.type
     if not column.null_count and (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
-        plain = column if pa.types.is_integer(kind) else column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-        return plain.to_numpy(), None
+        return integers_of(column).to_numpy(), None
     encoded = column.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
 

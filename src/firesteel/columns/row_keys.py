@@ -109,6 +109,12 @@ def are_same(left: pa.Array, right: pa.Array) -> Array:
     return same
 
 
+def integers_of(column: pa.Array) -> pa.Array:
+    """Return a column of integers, or of times as the integers by which Arrow keeps them."""
+    kind = column.type
+    return column if pa.types.is_integer(kind) else column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+
+
 def float_bits(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the bits of floats as of DOUBLE, the same ones for all NaN and for both zeros; those of 0.0 for NULL."""
     values: np.ndarray[Any, np.dtype[np.float64]]

@@ -22,7 +22,7 @@ from firesteel.columns.kernels.match.match_steps import Steps
 from firesteel.columns.kernels.match.match_threads import KeptThreads
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, concat_placed
 from firesteel.columns.kernels.rows.row_order import Order, sorted_places
-from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, parts_of, starts_of_segments
+from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, parts_of
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
@@ -103,7 +103,6 @@ class Match(TimedKernel):
         self._width = Width(may_fail)
         self._waiting = WaitingRows(plan.partition, context)
         self._past = PastRows(plan.partition, _ALL_ROWS, replace(context, state_ttl_ms=0))
-        self._threads = KeptThreads(len(steps))
         self._late = LateRows(context)
         self._take_over_rows()
         self._await_all()
@@ -208,8 +207,7 @@ class Match(TimedKernel):
         numbers = self._past.find(rows, self._plan.partition)
         order = stable_order(numbers)
         numbers = numbers[order]
-        places = self._past.counts(numbers) + np.arange(1, len(numbers) + 1) - starts_of_segments(numbers)
-        return PlacedRows(rows.take(order), numbers, places, times[order]), order
+        return PlacedRows(rows.take(order), numbers, self._past.next_places(numbers), times[order]), order
 
     def _search(self, rows: PlacedRows, order: Array, now: int) -> None:
         """Emit the matches in rows of partitions, and forget the rows at which none can start any more.

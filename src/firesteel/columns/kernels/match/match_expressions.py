@@ -12,7 +12,6 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.evaluate import compile_rex
-from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
@@ -126,8 +125,6 @@ class Aggregate:
 
     def __init__(self, part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
         name = part.function.removeprefix("AGGREGATE ")
-        aggregate = find_aggregate(name)
-        assert aggregate is not None
         variable, distinct, *arguments = part.operands
         own = _variable(arguments[0]) if arguments else None
         self._steps = groups.steps(own or str(constant(variable)))
@@ -139,7 +136,6 @@ class Aggregate:
         call = CallPlan(name, tuple(range(len(arguments))), part.type, bool(constant(distinct)))
         self._type = arrow_type(part.type)
         self._by_rows = AggregateSet((call,), types, False, context)
-        self._empty = aggregate.create(list(types), part.type, False).new
         self._vector = next(iter(vector_calls([call], types) or ()), None)
 
     def __call__(self, taken: Taken) -> pa.Array:
@@ -150,7 +146,7 @@ class Aggregate:
         vector = self._vector
         if vector is None or not vector.covers(rows):
             return self._row_by_row(rows, matches, len(taken))
-        empty = [np.repeat(part, len(taken)) for part in vector.load([self._empty()])]
+        empty = [np.repeat(part, len(taken)) for part in vector.load(self._by_rows.new())]
         groups = RowGroups.numbered(matches, len(taken))
         return vector.column(*vector.results(vector.fold(groups, empty, vector.contributions(rows))))
 

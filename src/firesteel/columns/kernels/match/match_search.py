@@ -59,9 +59,15 @@ class _Tries:
         among = np.arange(len(copied)) - np.repeat(np.cumsum(copies) - copies, copies)
         return cls(firsts, np.repeat(nexts, widths) + ahead, firsts[owners[copied]] + among, threads.take(copied))
 
+    @property
+    def lasts(self) -> Array:
+        """The place of the last try of each search."""
+        lasts: Array = np.append(self.firsts[1:], len(self.nexts)) - 1
+        return lasts
+
     def chosen(self, followed: Followed, is_complete: Array) -> Array:
         """Return the first try of each search in which more happens than that the loop goes on, or else the last."""
-        lasts = np.append(self.firsts[1:], len(self.nexts)) - 1
+        lasts = self.lasts
         if len(lasts) == len(self.nexts):
             return lasts
         owners = self.owners[followed.parents]
@@ -137,7 +143,7 @@ class Search:
             is_chosen[chosen] = True
             kept = np.flatnonzero(is_chosen[tries.owners[followed.parents]])
             followed, is_complete = followed.take(kept), is_complete[kept]
-            is_at_end = bool((np.append(tries.firsts[1:], len(tries.nexts)) - 1 == chosen).all())
+            is_at_end = bool((chosen == tries.lasts).all())
         self._decide(searches, numbers, rows, followed, is_complete)
         is_unknown = searches.outcomes[followed.threads.searches] == Outcome.UNKNOWN
         if not is_unknown.all():

@@ -193,12 +193,8 @@ class OverColumns(TimedKernel):
 
     def _results(self, rows: ColumnBatch, numbers: Array, times: Array) -> ColumnBatch:
         """Return rows, sorted by key and time, with the results of the calls, and keep what later rows need."""
-        is_first = first_of_segments(numbers)
-        starts = np.flatnonzero(is_first)
-        past = self._past.take(numbers[starts])
-        before = self._past.counts(numbers)
-        places = before + np.arange(rows.length) - starts[np.cumsum(is_first) - 1] + 1
-        added = self._added(rows, numbers, places, times)
+        past = self._past.take(numbers[first_of_segments(numbers)])
+        added = self._added(rows, numbers, self._past.next_places(numbers), times)
         together = added if past is None else concat_placed([past, added])
         order = lexical_order([together.numbers, together.places])
         is_mine = order >= len(order) - rows.length

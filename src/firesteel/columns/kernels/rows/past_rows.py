@@ -14,7 +14,7 @@ from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
-from firesteel.columns.kernels.rows.segments import bisect_right, ranges
+from firesteel.columns.kernels.rows.segments import bisect_right, ranges, starts_of_segments
 from firesteel.columns.orders import lexical_order
 from firesteel.columns.runs.room import Room, room_of
 
@@ -127,6 +127,11 @@ class PastRows:
     def counts(self, numbers: Array) -> Array:
         """Return how many rows keys have had."""
         return self._counts[numbers]
+
+    def next_places(self, numbers: Array) -> Array:
+        """Return the places of further rows, given the numbers of their keys, sorted."""
+        places: Array = self._counts[numbers] + np.arange(1, len(numbers) + 1) - starts_of_segments(numbers)
+        return places
 
     def lasts(self, numbers: Array) -> Array:
         """Return the times of the last rows of keys."""

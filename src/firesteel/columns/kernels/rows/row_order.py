@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from firesteel.columns.cells import Array
 from firesteel.columns.decimal_words import int64_of
 from firesteel.columns.orders import lexical_order
-from firesteel.columns.row_keys import float_bits, python_values
+from firesteel.columns.row_keys import float_bits, integers_of, python_values
 from firesteel.columns.rows import Row
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _sortable(column: pa.Array) -> Array:
         bits = float_bits(column)
         # Of negative numbers the bits after the sign descend, so they are flipped.
         return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+    if pa.types.is_boolean(kind):
         return int64_values(column)
-    if pa.types.is_temporal(kind):
-        return int64_values(column.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        return int64_values(integers_of(column))
     if pa.types.is_nested(kind) or pa.types.is_null(kind):
         return _python_ranks(column)
     if pa.types.is_decimal128(kind):
