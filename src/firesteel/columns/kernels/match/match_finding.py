@@ -86,7 +86,7 @@ class Width:
     long ones take too many rows.
 
     Args:
-        is_one: Whether none may be in vain.
+        is_one: Whether no search may run unless it counts, so that it is always 1.
     """
 
     def __init__(self, is_one: bool) -> None:

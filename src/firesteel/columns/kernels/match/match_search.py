@@ -130,7 +130,7 @@ class Search:
         return widths
 
     def _advance(self, searches: Searches, numbers: Array, tries: _Tries) -> tuple[Threads, bool]:
-        """Take a row in each search; return the threads that go on, and whether no search is to look at less rows."""
+        """Take a row in each search; return the threads that go on, and whether all may look further ahead."""
         starts, nexts = searches.starts[tries.threads.searches], tries.nexts[tries.owners]
         followed = self._steps.follow(self._rows, tries.threads, starts, nexts)
         is_complete = self._steps.are_complete(followed)
