@@ -26,10 +26,8 @@ def last(name, offset=0):
     return Call("LAST", (of(name), number(offset)), NUMBER)
 
 
-def aggregate(function, name, distinct=False):
-    return Call(
-        f"AGGREGATE {function}", (Literal(name, t.NullType()), Literal(distinct, t.NullType()), of(name)), NUMBER
-    )
+def aggregate(function, name):
+    return Call(f"AGGREGATE {function}", (Literal(name, t.NullType()), of(name)), NUMBER)
 
 
 def compare(function, a, b):
@@ -134,7 +132,6 @@ class Model:
             return rex.value
         if rex.function.startswith("AGGREGATE "):
             values = [v for v in self.values(rex.operands[0].value, start, labels) if v is not None]
-            values = list(dict.fromkeys(values)) if rex.operands[1].value else values
             match rex.function.split()[1]:
                 case "COUNT":
                     return len(values)

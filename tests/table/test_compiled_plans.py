@@ -11,7 +11,7 @@ from firesteel.common.table_errors import SqlParserException, TableException, Va
 from firesteel.errors import InvalidProgramError
 from firesteel.table import DataTypes, ExplainDetail, PlanReference, Schema, TableDescriptor
 from firesteel.table.execution.plan_execution import write_plan
-from firesteel.table.udf import AggregateFunction, udaf, udf, udtf
+from firesteel.table.udf import AggregateFunction, TableAggregateFunction, udaf, udf, udtaf, udtf
 from tests.table.environments import environment
 from tests.table.test_push_filters import BELOW, CROSSED, STAYS, TIMED
 
@@ -25,6 +25,8 @@ NODES = (
     "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)",
     "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES A.v AS x, LAST(B.v) AS y "
     "PATTERN (A B+ C) DEFINE B AS B.v > A.v, C AS C.v < 1) AS m",
+    "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES SUM(A.v) AS x, COUNT(*) AS n "
+    "PATTERN (A+ B) DEFINE A AS AVG(A.v) > 1, B AS B.v < 1) AS m",
     "SELECT k FROM s WHERE v NOT IN (SELECT v FROM r)",
     "SELECT CAST(NULL AS INT), 1.5, 1.5E0, X'0102', 'it''s', DATE '2024-01-31', TIME '10:00:00', "
     "TIMESTAMP '2024-01-31 10:00:00.123', INTERVAL '3' DAY, INTERVAL '2' MONTH, ARRAY[1, 2], ROW('a', 1), MAP['a', 1]",
@@ -210,8 +212,13 @@ class _Most(AggregateFunction):
         return accumulator[0]
 
 
-def most(kind):
-    return udaf(_Most(), result_type=kind, accumulator_type=DataTypes.ARRAY(DataTypes.INT()))
+def most(kind, **more):
+    return udaf(_Most(), result_type=kind, accumulator_type=DataTypes.ARRAY(DataTypes.INT()), **more)
+
+
+class _Several(_Most, TableAggregateFunction):
+    def emit_value(self, accumulator):
+        yield accumulator[0]
 
 
 FUNCTIONS = {
@@ -221,6 +228,7 @@ FUNCTIONS = {
     "wider table": udtf(lambda v: [(v, v)], result_types=[DataTypes.INT(), DataTypes.INT()]),
     "aggregate": most(DataTypes.INT()),
     "other aggregate": most(DataTypes.BIGINT()),
+    "table aggregate": udtaf(_Several(), None, DataTypes.INT(), DataTypes.ARRAY(DataTypes.INT())),
 }
 CALLS = {
     "scalar": "SELECT f(v) AS x FROM s",
@@ -244,6 +252,46 @@ def test_a_function_must_be_of_the_kind_and_type_that_it_had(before, now):
         return
     with pytest.raises(ValidationException, match="has changed since the plan was compiled"):
         loaded(made, plan)
+
+
+TAKEN = {
+    "any": None,
+    "as many": [DataTypes.DOUBLE(), DataTypes.TIMESTAMP(3)],
+    "other types": [DataTypes.INT(), DataTypes.TIMESTAMP(3)],
+    "fewer": [DataTypes.DOUBLE()],
+}
+"""Types of arguments of a function by now, of which the plan has `as many`."""
+TAKING = {
+    "SELECT f(v, t) AS x FROM s": lambda types: udf(lambda *_: 1, types, DataTypes.INT()),
+    "SELECT f(CAST(NULL AS INT), CAST(t AS TIMESTAMP(6))) AS x FROM s": lambda types: udf(
+        lambda *_: 1, types, DataTypes.INT()
+    ),
+    "SELECT k FROM s WHERE f(1, t) > 1": lambda types: udf(lambda *_: 1, types, DataTypes.INT()),
+    "SELECT x FROM s, LATERAL TABLE(f(v, t)) AS u(x)": lambda types: udtf(lambda *_: [1], types, [DataTypes.INT()]),
+    "SELECT f(v, t) AS x FROM s GROUP BY k": lambda types: most(DataTypes.INT(), input_types=types),
+    "SELECT k, f(v, t) AS x FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(t), INTERVAL '1' MINUTE)) "
+    "GROUP BY k, window_start, window_end": lambda types: most(DataTypes.INT(), input_types=types),
+    "SELECT f(v, t) OVER (PARTITION BY k ORDER BY t) AS x FROM s": lambda types: most(
+        DataTypes.INT(), input_types=types
+    ),
+}
+
+
+@pytest.mark.parametrize("query", TAKING)
+def test_a_function_must_take_what_it_took(query):
+    made = environment()
+    made.execute_sql(TIMED.format("s"))
+    made.create_temporary_system_function("f", TAKING[query](TAKEN["as many"]))
+    sink_for(made, query)
+    plan = json.loads(made.compile_plan_sql(f"INSERT INTO sink {query}").as_json_string())
+    for name, types in TAKEN.items():
+        made.drop_temporary_system_function("f")
+        made.create_temporary_system_function("f", TAKING[query](types))
+        if name in ("any", "as many"):
+            loaded(made, plan)
+            continue
+        with pytest.raises(ValidationException, match=r"compiled: it takes \(.*\) instead of \(DOUBLE, TIMESTAMP\(3\)"):
+            loaded(made, plan)
 
 
 def test_what_has_no_name_is_not_compiled(t_env):

@@ -33,7 +33,7 @@ from firesteel.table.descriptors import Schema as LegacySchema
 from firesteel.table.expressions import call, call_sql, col, object_of
 from firesteel.table.functions.inference import infer_type
 from firesteel.table.planner.rel.constants import folded
-from firesteel.table.udf import udaf, udf, udtf
+from firesteel.table.udf import TableAggregateFunction, udaf, udf, udtaf, udtf
 from firesteel.testing import run_local
 from tests.table.environments import environment
 
@@ -198,6 +198,17 @@ class Last(AggregateFunction):
         return DataTypes.STRING()
 
 
+class Both(TableAggregateFunction):
+    def create_accumulator(self):
+        return []
+
+    def accumulate(self, accumulator, value):
+        accumulator[:] = [*accumulator, value][-2:]
+
+    def emit_value(self, accumulator):
+        yield from accumulator
+
+
 def test_a_system_function_replaces_the_operator_of_its_name_in_the_table_api_alone():
     env = StreamExecutionEnvironment.get_execution_environment()
     t_env = StreamTableEnvironment.create(env)
@@ -291,6 +302,19 @@ def test_operators_that_call_python_functions_say_so():
     assert "PythonCalc(select=[one(a) AS _c0])" in rows.select(one(col("a"))).explain()
     assert "PythonGroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(udaf(Last())(col("a"))).explain()
     assert "+- GroupAggregate(groupBy=[b], " in rows.group_by(col("b")).select(col("b"), col("a").sum).explain()
+
+
+def test_plans_call_functions_of_the_program_by_their_names():
+    """Flink shows a hash instead, as in `*org.apache.flink.table.functions.python.PythonAggregateFunction$bcd8...*`."""
+    rows = environment().from_elements([(1, "x")], ["a", "b"])
+    last, most = udaf(Last()), udaf(lambda values: values.max(), result_type=DataTypes.BIGINT(), func_type="pandas")
+    own = udaf(Last(), name="own")
+    both = udtaf(Both(), None, DataTypes.BIGINT(), DataTypes.ARRAY(DataTypes.BIGINT()))
+    by_b = rows.group_by(col("b"))
+    assert "select=[b, Last(a) AS " in by_b.select(last(col("a"))).explain()
+    assert "select=[b, <lambda>(a) AS " in by_b.select(most(col("a"))).explain()
+    assert "select=[b, own(a) AS " in by_b.aggregate(own(col("a")).alias("x")).select(col("x")).explain()
+    assert "select=[b, Both(a) AS " in by_b.flat_aggregate(both(col("a")).alias("x")).select(col("x")).explain()
 
 
 def test_plans_call_registered_functions_by_their_names():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from firesteel.table import PlanReference
+from firesteel.table.planner.rel import rel
 from firesteel.table.plans.plan_classes import BY_NAME
+from firesteel.table.plans.plan_reader import PlanReader
 from tests.table.stored_plans import STORED, classes_of, tables
 from tests.table.test_compiled_plans import sink_for
 
@@ -31,6 +34,23 @@ def test_ranks_of_a_plan_that_does_not_say_whether_they_are_narrowed() -> None:
     made = tables()
     sink_for(made, query)
     assert "Rank" in made.load_plan(PlanReference.from_json_string(json.dumps(plan))).explain()
+
+
+def test_aggregates_of_matches_of_a_plan_that_says_whether_they_are_distinct() -> None:
+    """Plans of former releases do; none is."""
+    query = (
+        "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES SUM(A.v) AS x, COUNT(*) AS n "
+        "PATTERN (A+ B) DEFINE B AS B.v < 1) AS m"
+    )
+    made = tables()
+    sink_for(made, query)
+    today = json.dumps(json.loads(made.compile_plan_sql(f"INSERT INTO sink {query}").as_json_string()))
+    former, found = re.subn(r'("AGGREGATE [^{]*{[^}]*})', r'\1, {"literal": false, "of": "NULL"}', today)
+    assert found == 2
+    read, again = (PlanReader(made._catalogs, json.loads(text)["nodes"]).node(2) for text in (former, today))
+    assert isinstance(read, rel.Match)
+    assert isinstance(again, rel.Match)
+    assert read.measures == again.measures
 
 
 def test_all_that_a_plan_can_contain_is_in_a_stored_one() -> None:

@@ -1,10 +1,11 @@
-"""Functions that compiled plans name: still of the kind and type with which the plan was compiled."""
+"""Functions that compiled plans call: still of the kind and types with which the plan was compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 
-from firesteel.columns.column_types import DataType, RowType
+from firesteel.columns.column_types import DataType, LocalZonedTimestampType, RowType, TimestampKind, TimestampType
+from firesteel.columns.rex import UserCall
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
 from firesteel.table.functions.udf_wrappers import (
@@ -13,40 +14,68 @@ from firesteel.table.functions.udf_wrappers import (
     UserDefinedScalarFunctionWrapper,
     UserDefinedTableFunctionWrapper,
 )
-
-_KINDS: dict[str, tuple[type, str]] = {
-    "UserCall": (UserDefinedScalarFunctionWrapper, "type"),
-    "AggregateCall": (UserDefinedAggregateFunctionWrapper, "type"),
-    "Correlate": (UserDefinedTableFunctionWrapper, "function_type"),
-}
-"""The kind of function that each class of a plan calls, and its attribute with the type of the results."""
+from firesteel.table.planner.rel import rel
 
 
-def check_function(name: str, made: Mapping[str, object]) -> None:
-    """Check the function that a part of a plan calls, if it is one of a user.
-
-    Args:
-        name: The class of the part.
-        made: Its attributes.
+def check_calls(part: object) -> None:
+    """Check the functions of users that a node or expression of a plan calls itself.
 
     Raises:
-        ValidationException: it is another kind of function by now, or has other results.
+        ValidationException: one is of another kind by now, takes other arguments or has other results.
     """
-    function = made.get("function")
+    match part:
+        case UserCall(function, operands, kind):
+            _check(function, UserDefinedScalarFunctionWrapper, kind, [operand.type for operand in operands])
+        case rel.Correlate():
+            arguments = [operand.type for operand in part.operands]
+            _check(part.function, UserDefinedTableFunctionWrapper, part.function_type, arguments)
+        case rel.Aggregate() | rel.WindowAggregate():
+            _check_aggregates(part.calls, part.input.row_type, part.flat)
+        case rel.Over():
+            for group in part.groups:
+                _check_aggregates(group.calls, part.input.row_type, False)
+
+
+def _check_aggregates(calls: Iterable[rel.AggregateCall], source: RowType, is_flat: bool) -> None:
+    types = source.field_types()
+    for call in calls:
+        function = call.function
+        _check(function, UserDefinedAggregateFunctionWrapper, call.type, [types[index] for index in call.arguments])
+        if isinstance(function, UserDefinedAggregateFunctionWrapper) and function.is_table_aggregate != is_flat:
+            raise _changed(function, "it is another kind of function")
+
+
+def _check(function: object, kind: type, result: DataType, arguments: Sequence[DataType]) -> None:
     if not isinstance(function, UserDefinedFunctionWrapper):
         return
-    kind, attribute = _KINDS[name]
-    planned = made[attribute]
-    assert isinstance(planned, DataType)
-    if not isinstance(function, kind) or _values(function.result_type) != _values(planned):
-        raise ValidationException(
-            f"The function '{function.name}' has changed since the plan was compiled: it has results of "
-            f"{type_text(function.result_type.nullable())} instead of {type_text(planned.nullable())}, or is another "
-            "kind of function"
-        )
+    if not isinstance(function, kind):
+        raise _changed(function, "it is another kind of function")
+    taken = function.input_types
+    if taken is not None and _plain(taken) != _plain(arguments):
+        raise _changed(function, f"it takes ({_texts(taken)}) instead of ({_texts(arguments)})")
+    if _values(function.result_type) != _values(result):
+        raise _changed(function, f"it has results of {_texts([function.result_type])} instead of {_texts([result])}")
+
+
+def _changed(function: UserDefinedFunctionWrapper, how: str) -> ValidationException:
+    return ValidationException(f"The function '{function.name}' has changed since the plan was compiled: {how}")
+
+
+def _texts(kinds: Iterable[DataType]) -> str:
+    return ", ".join(type_text(kind) for kind in _plain(kinds))
 
 
 def _values(kind: DataType) -> list[DataType]:
-    """Return the types of the columns of results, whose names and whether they may be NULL a query may change."""
-    fields = kind.field_types() if isinstance(kind, RowType) else [kind]
-    return [field.nullable() for field in fields]
+    """Return the types of the columns of results, whose names a query may change."""
+    return _plain(kind.field_types() if isinstance(kind, RowType) else [kind])
+
+
+def _plain(kinds: Iterable[DataType]) -> list[DataType]:
+    """Return types as declarations have them: any value may be NULL there, and none is a time attribute."""
+    return [_declarable(kind).nullable() for kind in kinds]
+
+
+def _declarable(kind: DataType) -> DataType:
+    if isinstance(kind, TimestampType | LocalZonedTimestampType):
+        return kind.with_kind(TimestampKind.REGULAR)
+    return kind

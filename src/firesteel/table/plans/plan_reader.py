@@ -12,8 +12,9 @@ from firesteel.common.json_types import Json
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.connectors.table_connector import Column, LookupSource, ResolvedTable
 from firesteel.table.planner.rel import rel
+from firesteel.table.plans.former_plans import as_today
 from firesteel.table.plans.plan_classes import BY_NAME
-from firesteel.table.plans.plan_functions import check_function
+from firesteel.table.plans.plan_functions import check_calls
 from firesteel.table.plans.plan_values import constant_of, type_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class PlanReader:
             kind = type_of(found["row_type"])
             assert isinstance(kind, RowType)
             return rel.Values(tuple(tuple(map(constant_of, _list(row))) for row in rows), kind)
-        made = {name: self.value(part) for name, part in found.items() if name != "class"}
+        made = self._attributes(found)
         table = made.get("table")
         if found["class"] == "TableScan":
             assert isinstance(table, ResolvedTable)
@@ -55,12 +56,13 @@ class PlanReader:
         if found["class"] == "LookupJoin":
             assert isinstance(table, ResolvedTable)
             made["lookup"] = self._lookup(table, made["right_keys"])
-        if found["class"] == "Rank":
-            # Its columns were chosen when it was compiled; a plan of a former release does not say so.
-            made["is_narrowed"] = bool(made.get("is_narrowed"))
-        check_function(str(found["class"]), made)
         node: Rel = BY_NAME[str(found["class"])](**made)
+        check_calls(node)
         return node
+
+    def _attributes(self, found: Mapping[str, Json]) -> dict[str, object]:
+        made = {name: self.value(part) for name, part in found.items() if name != "class"}
+        return as_today(str(found["class"]), made)
 
     def _lookup(self, table: ResolvedTable, keys: object) -> object:
         source = self._catalogs.create_source(table)
@@ -90,9 +92,9 @@ class PlanReader:
             case {"function": list(path)}:
                 return self._function(tuple(map(str, path)))
             case {"part": dict(fields)}:
-                made = {name: self.value(part) for name, part in fields.items() if name != "class"}
-                check_function(str(fields["class"]), made)
-                return BY_NAME[str(fields["class"])](**made)
+                part = BY_NAME[str(fields["class"])](**self._attributes(fields))
+                check_calls(part)
+                return part
         return found
 
     def _function(self, path: tuple[str, ...]) -> UserFunction:

@@ -125,7 +125,7 @@ class Aggregate:
 
     def __init__(self, part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
         name = part.function.removeprefix("AGGREGATE ")
-        variable, distinct, *arguments = part.operands
+        variable, *arguments = part.operands
         own = _variable(arguments[0]) if arguments else None
         self._steps = groups.steps(own or str(constant(variable)))
         self._columns: list[int] = []
@@ -133,7 +133,7 @@ class Aggregate:
         self._arguments = [compile_rex(argument, plan.settings.context(context)) for argument in plain]
         self.may_fail = any(argument.may_fail for argument in self._arguments)
         types = tuple(argument.type for argument in arguments)
-        call = CallPlan(name, tuple(range(len(arguments))), part.type, bool(constant(distinct)))
+        call = CallPlan(name, tuple(range(len(arguments))), part.type)
         self._type = arrow_type(part.type)
         self._by_rows = AggregateSet((call,), types, False, context)
         self._vector = next(iter(vector_calls([call], types) or ()), None)

@@ -132,7 +132,7 @@ def _calls(node: rel.Grouped) -> str:
     found = [source[key] for key in node.keys]
     for call, name in zip(node.calls, names[len(node.keys) :], strict=False):
         inner = ", ".join(source[i] for i in call.arguments) or "*"
-        function = call.function if isinstance(call.function, str) else call.name
+        function = call.function if isinstance(call.function, str) else call.function.name
         distinct = "DISTINCT " if call.distinct else ""
         where = "" if call.condition is None else f" FILTER {source[call.condition]}"
         found.append(f"{function}({distinct}{inner}){where} AS {name}")

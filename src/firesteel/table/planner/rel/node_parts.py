@@ -25,7 +25,6 @@ class AggregateCall:
     distinct: bool = False
     condition: int | None = None
     order_by: tuple[tuple[int, bool, bool], ...] = ()
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ class GroupCall:
     distinct: bool
     condition: Rex | None
     order_by: tuple[tuple[Rex, bool, bool], ...]
-    name: str
 
     def over(self, source: GroupProjection) -> rel.AggregateCall:
         """Return the call over the columns that a projection has, or gets, for its inputs."""
@@ -48,7 +47,6 @@ class GroupCall:
             self.distinct,
             None if self.condition is None else source.column(self.condition),
             tuple((source.column(rex), descending, first) for rex, descending, first in self.order_by),
-            self.name,
         )
 
 
@@ -95,7 +93,7 @@ def group_call(inputs: ExpressionResolver, call: Apply, has_groups: bool) -> Gro
     options = [constant(o.operands[1]) for o in call.operands if isinstance(o, Apply) and _is_option(o)]
     if options and isinstance(function, str):
         function = f"{function} {options[0]} ON NULL"
-    return GroupCall(function, arguments, kind, call.distinct, condition, order_by, str(call.function))
+    return GroupCall(function, arguments, kind, call.distinct, condition, order_by)
 
 
 def _call_type(

@@ -46,7 +46,6 @@ class _Over:
     partition: tuple[Rex, ...]
     order: tuple[tuple[Rex, bool, bool], ...]
     frame: rel.Frame
-    name: str
 
     @property
     def inputs(self) -> tuple[Rex, ...]:
@@ -103,7 +102,6 @@ class OverCalls:
             tuple(resolver.resolve(e) for e in spec.partition_by),
             order,
             _frame(spec),
-            str(inner.function),
         )
         if made not in self._calls:
             self._calls.append(made)
@@ -155,7 +153,7 @@ class OverCalls:
             order = tuple(rel.Collation(column(r), d, n) for r, d, n in call.order)
             key = (tuple(column(p) for p in call.partition), order, call.frame)
             arguments = tuple(column(a) for a in call.arguments)
-            made = rel.AggregateCall(call.function, arguments, call.type, call.distinct, None, (), call.name)
+            made = rel.AggregateCall(call.function, arguments, call.type, call.distinct)
             groups.setdefault(key, []).append((number, made))
         node = extended(node, extra, "$o")
         return self._node(node, groups, rexes)

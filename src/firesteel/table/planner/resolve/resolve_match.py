@@ -78,7 +78,7 @@ class MatchResolver(ExpressionResolver):
             except FunctionError as error:
                 raise ValidationException(f"SQL validation failed. {error}") from error
             variable = Literal(star[0] if star else "*", _UNTYPED)
-            return Call(f"AGGREGATE {name}", (variable, Literal(False, _UNTYPED), *operands), kind)
+            return Call(f"AGGREGATE {name}", (variable, *operands), kind)
         return super()._apply(call)
 
 
