@@ -10,7 +10,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.rows.key_numbers import grown
-from firesteel.columns.kernels.rows.segments import ranges
+from firesteel.columns.kernels.rows.segments import first_of_segments, ranges
 
 _LEAST = 1024
 
@@ -146,7 +146,7 @@ class KeptThreads:
         start, stop = self._used, self._used + len(threads)
         for kept, added in zip(self._parts(), (numbers, threads.steps, threads.ends), strict=True):
             kept[start:stop] = added
-        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        firsts = np.flatnonzero(first_of_segments(numbers))
         self._first[numbers[firsts]] = start + firsts
         self._counts[numbers[firsts]] = np.diff(firsts, append=len(numbers))
         self._used, self._left = stop, self._left + len(threads)

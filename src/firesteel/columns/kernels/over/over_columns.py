@@ -24,7 +24,13 @@ from firesteel.columns.kernels.over.over_extremes import over_extreme
 from firesteel.columns.kernels.over.over_navigation import VectorLag, reach_of
 from firesteel.columns.kernels.over.partition_ends import PartitionEnds, PassedEnds
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, concat_placed
-from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments
+from firesteel.columns.kernels.rows.segments import (
+    bisect_right,
+    bounds_of_segments,
+    ends_of_segments,
+    first_of_segments,
+    last_of_segments,
+)
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
 from firesteel.columns.orders import lexical_order, stable_order
@@ -224,12 +230,11 @@ class OverColumns(TimedKernel):
 
     def _forget(self, rows: PlacedRows) -> None:
         """Forget the rows that neither the frames of later ones nor LAG reach."""
-        last = np.flatnonzero(np.diff(rows.numbers, append=-1))
-        sizes = np.diff(last, prepend=-1)
+        last = ends_of_segments(rows.numbers) - 1
         if self._reach is None:
-            gone = rows.places <= np.repeat(rows.places[last], sizes) - max(1, reach_of(self._lags.values()))
+            gone = rows.places <= rows.places[last] - max(1, reach_of(self._lags.values()))
         else:
-            gone = rows.times < np.repeat(rows.times[last], sizes) - self._reach
+            gone = rows.times < rows.times[last] - self._reach
         self._past.forget_until(rows.numbers[gone], rows.places[gone])
 
     def _added(self, rows: ColumnBatch, numbers: Array, places: Array, times: Array) -> PlacedRows:
@@ -241,7 +246,7 @@ class OverColumns(TimedKernel):
 
     def _last(self, added: PlacedRows, running: list[Array]) -> PlacedRows:
         """Return the last row of each key with the accumulators up to it; all rows if LAG may need them."""
-        last = np.flatnonzero(np.diff(added.numbers, append=-1)) if not self._lags else np.arange(len(added.numbers))
+        last = np.flatnonzero(last_of_segments(added.numbers)) if not self._lags else np.arange(len(added.numbers))
         chosen = added.take(last)
         parts, values = [pa.array(part[last]) for part in running], chosen.rows.columns[self._width + len(running) :]
         rows = ColumnBatch((*chosen.rows.columns[: self._width], *parts, *values), len(last))
@@ -250,7 +255,7 @@ class OverColumns(TimedKernel):
     def _frames(self, numbers: Array, times: Array, is_new: Array) -> dict[bool, _Frames]:
         """Return the frames that end with each row (True), and with the last row of its time (False)."""
         is_first, places = first_of_segments(numbers), np.arange(len(numbers))
-        begin = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+        begin, _ = bounds_of_segments(is_first)
         if self._reach is None:
             # The last one of the former rows has the accumulators of all up to it.
             low = np.maximum(begin, np.searchsorted(np.cumsum(is_new), np.cumsum(is_new)[begin] + ~is_new[begin]) - 1)
@@ -258,9 +263,7 @@ class OverColumns(TimedKernel):
             low = bisect_right(times, begin, places, times - self._reach - 1)
         else:
             low = np.maximum(begin, places - self._reach)
-        begins = np.flatnonzero(is_first | (np.diff(times, prepend=times[:1]) != 0))
-        ends = np.append(begins[1:], len(numbers))
-        peers = ends[np.searchsorted(begins, places, "right") - 1]
+        _, peers = bounds_of_segments(is_first | (np.diff(times, prepend=times[:1]) != 0))
         return {True: _Frames(begin, low, places + 1), False: _Frames(begin, low, peers)}
 
     @property

@@ -14,7 +14,7 @@ from firesteel.columns.kernels.over.over_calls import FramePlan
 from firesteel.columns.kernels.ranks.row_ranks import in_order
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_order import Order, int64_values, sort_keys
-from firesteel.columns.kernels.rows.segments import bisect_right
+from firesteel.columns.kernels.rows.segments import bisect_right, bounds_of_segments
 from firesteel.columns.row_groups import RowGroups
 
 __all__ = ["FrameEnds", "WholePartitions", "frame_ends"]
@@ -55,9 +55,9 @@ class WholePartitions:
         self.rows = rows.take(found.places)
         self.order = order
         self.groups = RowGroups.numbered(groups.codes[found.places], groups.count)
-        self.begin, self.end = _segments(found.is_first)
+        self.begin, self.end = bounds_of_segments(found.is_first)
         self.is_new = found.is_new
-        self._peers = _segments(found.is_new)
+        self._peers = bounds_of_segments(found.is_new)
 
     @property
     def first_peers(self) -> Array:
@@ -68,13 +68,6 @@ class WholePartitions:
     def behind_peers(self) -> Array:
         """Where these rows end."""
         return self._peers[1]
-
-
-def _segments(is_first: Array) -> tuple[Array, Array]:
-    """Return for each place where its segment begins, and where it ends."""
-    starts, number = np.flatnonzero(is_first), np.cumsum(is_first) - 1
-    ends = np.append(starts[1:], len(is_first))
-    return starts[number], ends[number]
 
 
 def _without_sign_of_zero(column: pa.Array) -> pa.Array:

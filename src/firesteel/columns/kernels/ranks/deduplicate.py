@@ -14,7 +14,7 @@ from firesteel.columns.kernel import Kernel, KernelContext, PlannedKernel
 from firesteel.columns.kernels.rows.changes import hidden, replacements
 from firesteel.columns.kernels.rows.live_rows import are_equal
 from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows
-from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, running_max
+from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, last_of_segments, running_max
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.orders import stable_order
 from firesteel.columns.rows import batch_of
@@ -84,7 +84,7 @@ class Deduplicate(PlannedKernel[DeduplicateFactory]):
         before = np.where(first_of_segments(numbers[accepted]), -1, np.roll(accepted, 1))
         is_new = accepted >= count
         self._emit(batch if known is None else concat([known.rows, batch]), accepted[is_new], before[is_new])
-        last = accepted[np.diff(numbers[accepted], append=-1) != 0]
+        last = accepted[last_of_segments(numbers[accepted])]
         last = last[last >= count]
         places = self._past.counts(numbers[last]) + 1
         self._past.add(PlacedRows(batch.take(last - count), numbers[last], places, times[last]))

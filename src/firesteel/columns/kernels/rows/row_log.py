@@ -9,6 +9,7 @@ import numpy as np
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
 from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernels.rows.segments import first_of_segments
 from firesteel.columns.orders import stable_order
 
 _FULL = 1024
@@ -53,7 +54,7 @@ class RowLog:
         # Stable: within a key group rows keep the order in which they came.
         order = stable_order(groups)
         rows, groups = rows.take(order), groups[order]
-        starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
+        starts = np.flatnonzero(first_of_segments(groups)).tolist()
         for group, start, stop in zip(groups[starts].tolist(), starts, [*starts, rows.length][1:], strict=True):
             self._add(group, bucket, rows.slice(start, stop))
 

@@ -16,19 +16,31 @@ def first_of_segments(numbers: Array) -> Array:
     return is_first
 
 
+def last_of_segments(numbers: Array) -> Array:
+    """Return for each place whether a segment has its last one there; the numbers of the segments are sorted."""
+    is_last: Array = np.diff(numbers, append=numbers[-1:] + 1) != 0
+    return is_last
+
+
 def starts_of_segments(numbers: Array) -> Array:
     """Return for each place where its segment starts; the numbers of the segments are sorted."""
-    starts = np.flatnonzero(first_of_segments(numbers))
-    found: Array = np.repeat(starts, np.diff(starts, append=len(numbers)))
-    return found
+    return bounds_of_segments(first_of_segments(numbers))[0]
 
 
 def ends_of_segments(numbers: Array) -> Array:
     """Return for each place where its segment ends; the numbers of the segments are sorted."""
-    starts = np.flatnonzero(first_of_segments(numbers))
-    sizes = np.diff(starts, append=len(numbers))
-    ends: Array = np.repeat(starts + sizes, sizes)
-    return ends
+    return bounds_of_segments(first_of_segments(numbers))[1]
+
+
+def bounds_of_segments(is_first: Array) -> tuple[Array, Array]:
+    """Return for each place where its segment starts, and where it ends.
+
+    Args:
+        is_first: For each place whether a segment begins there, as it does at the first one.
+    """
+    starts = np.flatnonzero(is_first)
+    sizes = np.diff(starts, append=len(is_first))
+    return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)
 
 
 def segments_of(numbers: Array, ends: Array, sought: Array) -> tuple[Array, Array]:
@@ -164,5 +176,5 @@ def parts_of(weights: Array, limit: int) -> Sequence[tuple[int, int]]:
     if not len(weights):
         return []
     parts = np.cumsum(weights) // limit
-    starts = np.flatnonzero(np.diff(parts, prepend=parts[:1] - 1)).tolist()
+    starts = np.flatnonzero(first_of_segments(parts)).tolist()
     return list(zip(starts, [*starts[1:], len(weights)], strict=True))

@@ -26,7 +26,7 @@ from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.row_log import RowLog
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows, refuse_former
-from firesteel.columns.kernels.rows.segments import bisect_right, ranges
+from firesteel.columns.kernels.rows.segments import bisect_right, first_of_segments, last_of_segments, ranges
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import WindowPlan
 from firesteel.columns.kernels.windows.session_spans import Ended, Merge, Spans, concat_spans, in_order, session_codes
@@ -138,7 +138,7 @@ class SessionRows:
     def _enqueue(self, run: Spans) -> None:
         """Note when the sessions would end that the rows of a run make by themselves."""
         codes = session_codes(run, self._gap)
-        final = np.flatnonzero(np.diff(codes, append=-1))
+        final = np.flatnonzero(last_of_segments(codes))
         lasts = run.reach[final]
         ends = ColumnBatch((pa.array(run.numbers[final]), pa.array(lasts)), len(final))
         self._queue.add(ends, self._clock.timers(lasts + self._gap - 1))
@@ -201,7 +201,7 @@ class SessionRows:
             return None
         spans = self._taken(*(column.to_numpy() for column in ends.columns))
         codes = session_codes(spans, self._gap)
-        final, first = np.flatnonzero(np.diff(codes, append=-1)), np.flatnonzero(np.diff(codes, prepend=-1))
+        final, first = np.flatnonzero(last_of_segments(codes)), np.flatnonzero(first_of_segments(codes))
         ended = in_order(spans, codes, spans.starts[first], spans.reach[final] + self._gap)
         # Rows that are gone stay in the runs; at half of them one pass over all is paid for.
         if self._gone > LEAST and 2 * self._gone > sum(run.length for run in self._runs):
@@ -241,7 +241,7 @@ class SessionRows:
         is_saved = spans.arrivals < self._saved
         if is_saved.any():
             saved = spans.take(np.flatnonzero(is_saved))
-            first = saved.take(np.flatnonzero(np.diff(saved.numbers, prepend=-1)))
+            first = saved.take(np.flatnonzero(first_of_segments(saved.numbers)))
             lasts = pa.array(self._passed[first.numbers])
             keys = (first.rows.columns[key] for key in self._keys)
             self._unsaved_ends.append(ColumnBatch((*keys, lasts), first.length))

@@ -9,7 +9,7 @@ import numpy as np
 
 from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Array
-from firesteel.columns.kernels.rows.segments import first_of_segments, running_max
+from firesteel.columns.kernels.rows.segments import first_of_segments, last_of_segments, running_max
 from firesteel.columns.orders import lexical_order, stable_order
 
 Merge = Callable[[ColumnBatch, Array, int], ColumnBatch]
@@ -63,7 +63,7 @@ class Spans:
     def merged(self, gap: int, merge: Merge) -> Spans:
         """Return one row for each session of sorted rows; see `Merge`."""
         codes = session_codes(self, gap)
-        first, final = np.flatnonzero(np.diff(codes, prepend=-1)), np.flatnonzero(np.diff(codes, append=-1))
+        first, final = np.flatnonzero(first_of_segments(codes)), np.flatnonzero(last_of_segments(codes))
         # No two rows share a session, so there is nothing to merge.
         if len(first) == self.length:
             return self
