@@ -40,7 +40,7 @@ def rows(*values):
         ("COUNT", [], [(), ()], 2),
         ("SUM", ["INT"], rows(2_147_483_647, 1), -2_147_483_648),
         ("SUM", ["INT"], rows(None), None),
-        ("SUM0", ["INT"], rows(None), 0),
+        ("$SUM0", ["INT"], rows(None), 0),
         ("SUM", ["DECIMAL(38, 2)"], rows(Decimal("9" * 36 + ".99"), Decimal("0.01")), None),
         ("SUM", ["DECIMAL(10, 2)"], rows(Decimal("1.50"), Decimal("2.25")), Decimal("3.75")),
         ("AVG", ["INT"], rows(1, 4), 2),

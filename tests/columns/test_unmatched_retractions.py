@@ -27,7 +27,7 @@ CHANGES = [
 @pytest.mark.parametrize("at_once", [1, 3, len(CHANGES)])
 @pytest.mark.parametrize("by_rows", [True, False])
 def test_groups(by_rows: bool, at_once: int) -> None:
-    run = Run(grouping((), [call("SUM", BIG), call("SUM0", BIG)], True), by_rows=by_rows)
+    run = Run(grouping((), [call("SUM", BIG), call("$SUM0", BIG)], True), by_rows=by_rows)
     for start in range(0, len(CHANGES), at_once):
         run.kernel.process(0, with_kinds(CHANGES[start : start + at_once]))
     assert run.take_rows() == [

@@ -145,7 +145,78 @@ QUERIES = {
         "FROM t",
         [(1, 2), (1, 2), (2, 1), (5, 0), (None, 0)],
     ),
+    "groups by outer values": (
+        "SELECT a, b, (SELECT MAX(x) FROM (SELECT SUM(d) AS x FROM u GROUP BY c + t.b)) FROM t",
+        [(1, 2, 30), (1, 2, 30), (2, None, 42), (5, 0, 30), (None, 3, 30)],
+    ),
+    "grouping sets of outer values": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT COUNT(*) AS x FROM u GROUP BY GROUPING SETS ((t.b), (c)))) FROM t",
+        [(1, 5), (1, 5), (2, 5), (5, 5), (None, 5)],
+    ),
+    "HAVING of outer values": (
+        "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE c = a HAVING COUNT(*) >= t.b)",
+        [(1,), (1,), (5,)],
+    ),
+    "an order by outer values": (
+        "SELECT a, (SELECT d FROM u WHERE d > 5 ORDER BY ABS(d - 10 * t.b), d LIMIT 1) FROM t",
+        [(1, 20), (1, 20), (2, 7), (5, 7), (None, 20)],
+    ),
+    "distinct outer values": (
+        "SELECT a, (SELECT COUNT(*) FROM (SELECT DISTINCT t.b, r FROM u)) FROM t",
+        [(1, 4), (1, 4), (2, 4), (5, 4), (None, 4)],
+    ),
+    "an outer join by outer values": (
+        "SELECT a, (SELECT COUNT(*) FROM u LEFT JOIN t AS v ON c = v.a AND v.b = t.b) FROM t",
+        [(1, 7), (1, 7), (2, 5), (5, 5), (None, 5)],
+    ),
+    "rows of outer values": (
+        "SELECT a, (SELECT MAX(x) FROM (VALUES (t.a), (t.b)) AS v (x)) FROM t",
+        [(1, 2), (1, 2), (2, 2), (5, 5), (None, 3)],
+    ),
+    "a set operation by outer values": (
+        "SELECT a, (SELECT COUNT(*) FROM (SELECT c FROM u WHERE c <= t.b EXCEPT SELECT a FROM t AS v WHERE v.b = t.b)) "
+        "FROM t",
+        [(1, 1), (1, 1), (2, 0), (5, 0), (None, 3)],
+    ),
 }
+OVER = {
+    "a partition by outer values": (
+        "SELECT a, b, (SELECT MAX(x) FROM (SELECT SUM(d) OVER (PARTITION BY t.a, r) AS x FROM u)) FROM t",
+        [(1, 2, 27), (1, 2, 27), (2, None, 27), (5, 0, 27), (None, 3, 27)],
+    ),
+    "an order by outer values": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT SUM(d) OVER (ORDER BY t.b) AS x FROM u)) FROM t",
+        [(1, 42), (1, 42), (2, 42), (5, 42), (None, 42)],
+    ),
+    "an outer value as argument": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT SUM(d + t.b) OVER (PARTITION BY r ORDER BY d) AS x FROM u)) FROM t",
+        [(1, 31), (1, 31), (2, None), (5, 27), (None, 33)],
+    ),
+    "a named window": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT COUNT(*) OVER w AS x FROM u WINDOW w AS (PARTITION BY c + t.a))) FROM t",
+        [(1, 2), (1, 2), (2, 2), (5, 2), (None, 5)],
+    ),
+    "rows by outer values": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT COUNT(*) OVER (PARTITION BY r) AS x FROM u WHERE c = t.a)) FROM t",
+        [(1, 1), (1, 1), (2, 1), (5, None), (None, None)],
+    ),
+    "as many ranks as an outer value": (
+        "SELECT a, x FROM t, LATERAL (SELECT d AS x FROM (SELECT d, ROW_NUMBER() OVER (PARTITION BY t.a ORDER BY d "
+        "DESC) AS n FROM u) WHERE n <= t.b)",
+        [(1, 10), (1, 10), (1, 20), (1, 20), (None, 10), (None, 20), (None, 7)],
+    ),
+    "an outer value as default": (
+        "SELECT a, (SELECT MAX(x) FROM (SELECT LAG(d, 1, t.b) OVER (PARTITION BY r ORDER BY d) AS x FROM u)) FROM t",
+        [(1, 7), (1, 7), (2, 7), (5, 7), (None, 7)],
+    ),
+}
+"""Queries whose rows Flink takes from all outer values at once, or loses where an outer value is NULL."""
+
+
+@pytest.mark.parametrize("form", OVER)
+def test_over_in_a_correlated_subquery_has_the_rows_of_nested_loops(environments, form):
+    query, expected = OVER[form]
+    assert result_of(environments["batch"], query) == sorted(expected, key=repr)
 
 
 @pytest.mark.parametrize("form", QUERIES)

@@ -105,7 +105,7 @@ class Count(Accumulator):
 
 
 class Sum(SignedAccumulator):
-    """SUM and SUM0; the state holds the sum and the number of values.
+    """SUM and $SUM0; the state holds the sum and the number of values.
 
     Args:
         result_type: The type of the sum.

@@ -164,7 +164,7 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
         True,
         _NUMERIC,
     ),
-    ("SUM0", _ONE, _numeric(lambda x: sum_type(x).not_null()), _sum0, False, _NUMERIC),
+    ("$SUM0", _ONE, _numeric(lambda x: sum_type(x).not_null()), _sum0, False, _NUMERIC),
     ("AVG", _ONE, _numeric(avg_type), lambda types, result, retracts: acc.Avg(result), True, _NUMERIC),
     ("MIN", _ONE, _comparable, _extreme(min), True, "{}(<COMPARABLE_TYPE>)"),
     ("MAX", _ONE, _comparable, _extreme(max), True, "{}(<COMPARABLE_TYPE>)"),
@@ -243,7 +243,6 @@ _AGGREGATES = {
 }
 
 _ALIASES = {
-    "$SUM0": "SUM0",
     "STDDEV": "STDDEV_SAMP",
     "VARIANCE": "VAR_SAMP",
     "FIRST_VALUE_IGNORE_NULLS": "FIRST_VALUE",

@@ -200,7 +200,7 @@ class _Numeric(VectorCall):
 
 
 class VectorSum(_Numeric):
-    """SUM, SUM0 and AVG over arrays."""
+    """SUM, $SUM0 and AVG over arrays."""
 
     functions = (np.add, np.add)
     is_retractable = True
@@ -213,7 +213,7 @@ class VectorSum(_Numeric):
         # SUM of FLOAT rounds to 32 bits with each row, as the accumulator does; AVG keeps 64 bits until the end.
         narrow = isinstance(plan.type, t.FloatType) and not self._is_average
         self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
-        self._is_nullable = str(plan.function).upper() not in ("SUM0", "$SUM0")
+        self._is_nullable = str(plan.function).upper() != "$SUM0"
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row (0 if it does not count) and whether it counts."""

@@ -35,7 +35,7 @@ NARROW = 18
 
 
 class VectorDecimalSum(VectorCall):
-    """SUM, SUM0 and AVG of a decimal column.
+    """SUM, $SUM0 and AVG of a decimal column.
 
     The state has the parts of the sum, the least significant one first, and the number of values.
     """
@@ -51,7 +51,7 @@ class VectorDecimalSum(VectorCall):
         self._parts = 2 if argument.precision <= NARROW else 4
         self.functions = (np.add,) * (self._parts + 1)
         name = str(plan.function).upper()
-        self._is_average, self._is_nullable = name == "AVG", name not in ("SUM0", "$SUM0")
+        self._is_average, self._is_nullable = name == "AVG", name != "$SUM0"
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the parts of the value of each row (0 if it does not count), and whether it counts."""

@@ -20,7 +20,6 @@ from firesteel.columns.values import arrow_type
 
 _NUMERIC: dict[str, type[VectorCall]] = {
     "SUM": VectorSum,
-    "SUM0": VectorSum,
     "$SUM0": VectorSum,
     "AVG": VectorSum,
     "MIN": VectorExtreme,

@@ -16,12 +16,14 @@ from firesteel.columns.kernels.rows.row_order import Order
 from firesteel.columns.pylist import pylist
 from firesteel.columns.rows import Row
 from firesteel.columns.state_layout import Layout, groups_layout, rows_layout
+from firesteel.errors import JobExecutionError
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
 
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
 NAVIGATION = frozenset({"LAG", "LEAD"})
+NULL_OFFSET = "The offset of LAG or LEAD is NULL"
 _PEER_RANKINGS = frozenset({"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST"})
 
 Entry = tuple[Cell, Row, Cell]
@@ -215,7 +217,10 @@ class Navigation(OverCall):
 
 
 def _offset(arguments: Cell) -> int:
-    return arguments[1] if len(arguments) > 1 else 1
+    offset: int | None = arguments[1] if len(arguments) > 1 else 1
+    if offset is None:
+        raise JobExecutionError(NULL_OFFSET)
+    return offset
 
 
 class Framed(OverCall):

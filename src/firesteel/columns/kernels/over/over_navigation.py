@@ -11,7 +11,10 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.conversions import converted
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.kernels.over.over_calls import NULL_OFFSET
+from firesteel.columns.kernels.rows.row_order import int64_values
 from firesteel.columns.values import arrow_type
+from firesteel.errors import JobExecutionError
 
 
 class VectorLag:
@@ -45,7 +48,7 @@ class VectorLag:
         targets = high - 1
         # The arguments of a row are those of the last peer, which is one of the rows.
         peers = np.searchsorted(places, targets)
-        offsets = np.ones(len(targets), np.int64) if self._offset is None else _integers(rows.columns[self._offset])
+        offsets = np.ones(len(targets), np.int64) if self._offset is None else _offsets(rows.columns[self._offset])
         if len(offsets):
             self.reach = max(self.reach, int(offsets.max()))
         sources = targets - offsets[peers]
@@ -56,9 +59,10 @@ class VectorLag:
         return pa.concat_arrays([values, defaults]).take(pa.array(np.where(is_there, sources, len(values) + peers)))
 
 
-def _integers(column: pa.Array) -> Array:
-    values: Array = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return values
+def _offsets(column: pa.Array) -> Array:
+    if column.null_count:
+        raise JobExecutionError(NULL_OFFSET)
+    return int64_values(column)
 
 
 def reach_of(calls: Iterable[VectorLag]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import BigIntType, DataType, DoubleType
+from firesteel.columns.column_types import BigIntType, DataType, DoubleType, NumericType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.rex import Deferred, InputRef, Literal, Rex, SubqueryValue, UserFunction
@@ -17,13 +17,13 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.projections import extended
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs, row_type, subqueries_in, transform, unique_names, walk
-from firesteel.table.planner.resolve.arguments import declared_arguments
+from firesteel.table.planner.resolve.arguments import cast, declared_arguments
 from firesteel.table.planner.resolve.group_calls import check_arguments
 from firesteel.table.planner.resolve.over_checks import (
     NAVIGATION,
     RANKINGS,
+    check_call,
     check_frame,
-    check_navigation,
     check_reference,
     check_time_order,
 )
@@ -91,7 +91,9 @@ class OverCalls:
             )
             for o in spec.order_by
         )
-        check_navigation(function, arguments)
+        if isinstance(function, str):
+            check_call(function, inner, arguments)
+            arguments = _with_default(function, arguments)
         check_time_order(spec, [rex for rex, _, _ in order])
         check_frame(function if inner.position else None, spec, [rex for rex, _, _ in order])
         made = _Over(
@@ -195,18 +197,26 @@ def _is_deferred(rex: Rex) -> bool:
     return any(isinstance(part, Deferred) for part in walk(rex))
 
 
+def _with_default(function: str, arguments: tuple[Rex, ...]) -> tuple[Rex, ...]:
+    """Return the arguments of a function, with the default of LAG and LEAD in the type of the column."""
+    if function not in NAVIGATION or len(arguments) < 3:
+        return arguments
+    value, offset, default = arguments
+    kind = common_type([value.type, default.type])
+    if kind is None:
+        raise ValidationException(f"SQL validation failed. {function} needs a default of the column's type")
+    is_number = isinstance(kind, NumericType)
+    return value, offset, cast(default, value.type if is_number else kind)
+
+
 def _type_of(function: str | UserFunction, arguments: tuple[Rex, ...], spec: WindowSpec) -> DataType:
     if not isinstance(function, str):
         return function.result_type
     if function in RANKINGS:
         return DoubleType(False) if function in ("PERCENT_RANK", "CUME_DIST") else BigIntType(False)
     if function in NAVIGATION:
-        if len(arguments) < 3:
-            return arguments[0].type.nullable()
-        kind = common_type([arguments[0].type, arguments[2].type])
-        if kind is None:
-            raise ValidationException(f"SQL validation failed. {function} needs a default of the column's type")
-        return kind.with_nullable(arguments[2].type.is_nullable)
+        # Flink's type is NOT NULL with a default that is, even if the column has NULLs.
+        return arguments[0].type.with_nullable(len(arguments) < 3 or any(arguments[i].type.is_nullable for i in (0, 2)))
     aggregate = find_aggregate(function)
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")

@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from firesteel.columns.column_types import DataType, IntegralType, NullType, NumericType
-from firesteel.columns.functions.function_errors import cannot_apply
+from firesteel.columns.functions.function_errors import cannot_apply, wrong_count
 from firesteel.columns.interval_types import YearMonthIntervalType
 from firesteel.columns.rex import Literal, Rex
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import TableException, ValidationException
 from firesteel.table.planner.rel.changelog import is_proctime, is_rowtime
 from firesteel.table.planner.resolve.scope import illegal_null
-from firesteel.table.syntax.unresolved import UNBOUNDED, Bound, Lit, WindowSpec
+from firesteel.table.syntax.unresolved import UNBOUNDED, Apply, Bound, Lit, Star, WindowSpec, where
 
 NAVIGATION = frozenset({"LAG", "LEAD"})
 RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
+ARGUMENTS = {
+    **dict.fromkeys(RANKINGS, range(1)),
+    "NTILE": range(1, 2),
+    **dict.fromkeys(NAVIGATION, range(1, 4)),
+}
+"""How many arguments each function takes that is no aggregate function."""
 
 
 def check_reference(window: WindowSpec, base: WindowSpec) -> None:
@@ -100,19 +106,38 @@ def _number(bound: Bound) -> int | float | Decimal | None:
     return value if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
 
 
-def check_navigation(function: object, arguments: Sequence[Rex]) -> None:
-    """Check the offset and the default of LAG and LEAD.
+def check_call(name: str, call: Apply, arguments: Sequence[Rex]) -> None:
+    """Check the arguments of a ranking, LAG or LEAD.
 
     Raises:
-        ValidationException: The offset is no integer, or one of them a NULL without a type.
+        ValidationException: There are more or fewer, the offset of LAG is no integer, the number of tiles no literal
+            above zero, one of them is a NULL without a type, or they are DISTINCT.
     """
-    if function not in NAVIGATION:
+    counts = ARGUMENTS.get(name)
+    if counts is None:
         return
+    place = where(call.position)
+    if any(isinstance(operand, Star) for operand in call.operands):
+        raise _invalid(f"{place}Unknown identifier '*'")
+    if len(arguments) not in counts:
+        raise _invalid(f"{place}{wrong_count(name, len(arguments), str(counts[0]))}")
+    if call.distinct:
+        raise _invalid(f"{place}DISTINCT/ALL not allowed with {name} function")
     if any(isinstance(argument.type, NullType) for argument in arguments):
-        raise illegal_null("")
-    if len(arguments) > 1 and not isinstance(arguments[1].type, IntegralType):
-        types = [argument.type for argument in arguments]
-        raise _invalid(str(cannot_apply(str(function), types, f"{function}(<ANY>, <INTEGER>)")))
+        raise illegal_null(place)
+    number = arguments[0] if name == "NTILE" else arguments[1] if len(arguments) > 1 else None
+    if number is not None and not isinstance(number.type, IntegralType):
+        form = "NTILE(<INTEGER>)" if name == "NTILE" else f"{name}(<ANY>, <INTEGER>)"
+        raise _invalid(f"{place}{cannot_apply(name, [argument.type for argument in arguments], form)}")
+    if name == "NTILE":
+        _check_tiles(arguments[0], place)
+
+
+def _check_tiles(tiles: Rex, place: str) -> None:
+    if not isinstance(tiles, Literal):
+        raise _invalid(f"{place}Argument to function 'NTILE' must be a literal")
+    if not isinstance(tiles.value, int) or tiles.value < 1:
+        raise _invalid(f"{place}Argument to function 'NTILE' must be a positive integer literal")
 
 
 def _invalid(text: str) -> ValidationException:

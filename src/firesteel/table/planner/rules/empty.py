@@ -7,7 +7,7 @@ from firesteel.table.planner.rel import rel
 from firesteel.table.planner.rel.rel import Rel
 from firesteel.table.planner.rel.rex_tools import refs
 
-WITHOUT_ROWS = {"COUNT": 0, "SUM0": 0, "$SUM0": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
+WITHOUT_ROWS = {"COUNT": 0, "$SUM0": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
 """Results of aggregate functions over no rows."""
 _ROW_BY_ROW = (rel.Project, rel.Filter, rel.Sort, rel.Over, rel.Rank, rel.Expand, rel.WindowTableFunction)
 """Nodes that have no rows if their input has none."""
