@@ -233,8 +233,9 @@ def _from_double(data_type: t.DataType) -> Callable[[float], object]:
         return lambda value: convert(repr(value)) if math.isfinite(value) else None
     if not isinstance(data_type, t.IntegralType):
         return convert
-    limit = 2.0**63 if isinstance(data_type, t.BigIntType) else 2.0**31
-    return lambda value: convert(max(-limit, min(value, limit - 1))) if value == value else 0
+    limit = 2**63 if isinstance(data_type, t.BigIntType) else 2**31
+    # Limited before and after it is whole: infinity has no whole number, and no DOUBLE is 2**63 - 1.
+    return lambda value: convert(min(int(max(-limit, min(value, limit))), limit - 1)) if value == value else 0
 
 
 class SingleValue(Accumulator):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -308,8 +309,8 @@ class Framed(OverCall):
         """Return where the frame of a row begins or ends, which is not before those of the rows before it."""
         if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
             return self._peers(entries, i, is_low, before)
-        sign = -1 if self._descending else 1
-        bound = sign * entries[i][0] + offset
+        sign, value = -1 if self._descending else 1, entries[i][0]
+        bound = sign * value + (Decimal(repr(offset)) if isinstance(value, Decimal) else offset)
         for j in range(before, len(entries)):
             value = entries[j][0]
             is_behind = j > i if value is None else sign * value >= bound if is_low else sign * value > bound

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import BigIntType, DataType, DoubleType, NumericType
+from firesteel.columns.column_types import BigIntType, DataType, DoubleType, IntegralType, NumericType
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.function_errors import FunctionError
 from firesteel.columns.rex import Deferred, InputRef, Literal, Rex, SubqueryValue, UserFunction
@@ -103,7 +105,7 @@ class OverCalls:
             inner.distinct,
             tuple(resolver.resolve(e) for e in spec.partition_by),
             order,
-            _frame(spec),
+            _frame(spec, [rex.type for rex, _, _ in order]),
         )
         if made not in self._calls:
             self._calls.append(made)
@@ -234,12 +236,15 @@ def _is_bounded(bound: Bound | None) -> bool:
     return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
 
 
-def _frame(spec: WindowSpec) -> rel.Frame:
+def _frame(spec: WindowSpec, order: Sequence[DataType]) -> rel.Frame:
     if spec.frame is None:
         whole = not spec.order_by
         return rel.Frame(False, None, None if whole else 0)
     is_rows = spec.frame == "ROWS"
-    return rel.Frame(is_rows, _bound(spec.preceding, is_rows), _bound(spec.following, is_rows))
+    low, high = _bound(spec.preceding, is_rows), _bound(spec.following, is_rows)
+    if order and isinstance(order[0], IntegralType):  # Whole numbers have whole distances.
+        return rel.Frame(is_rows, None if low is None else ceil(low), None if high is None else floor(high))
+    return rel.Frame(is_rows, low, high)
 
 
 def _bound(bound: Bound | None, is_rows: bool) -> float | None:
@@ -253,6 +258,8 @@ def _bound(bound: Bound | None, is_rows: bool) -> float | None:
     value = amount.value if isinstance(amount, Lit | Literal) else None
     if isinstance(value, datetime.timedelta) and not is_rows:
         value = value // datetime.timedelta(milliseconds=1)
+    if isinstance(value, Decimal) and not is_rows and Decimal(repr(float(value))) == value:
+        value = float(value)
     if not isinstance(value, int | float):
         raise ValidationException(
             f"SQL validation failed. {'ROWS' if is_rows else 'RANGE'} takes a constant "
