@@ -118,6 +118,8 @@ class Sum(SignedAccumulator):
         self._float = isinstance(result_type, t.FloatType)
         self._is_nullable = is_nullable
         self._zero: object = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+        if is_nullable and isinstance(result_type, t.FloatType | t.DoubleType):
+            self._zero = -0.0  # A sum of -0.0 is -0.0, as Flink's begins with the first value.
 
     def new(self) -> State:
         return [self._zero, 0]
@@ -141,7 +143,7 @@ class Avg(Sum):
     """AVG; integers use a BIGINT sum and integer division."""
 
     def __init__(self, result_type: t.DataType) -> None:
-        super().__init__(result_type, True)
+        super().__init__(result_type, is_nullable=False)  # as its sum begins with 0
         self._integral = isinstance(result_type, t.IntegralType)
         # In Flink the sum of an average of FLOAT is a DOUBLE.
         self._float = False

@@ -216,9 +216,9 @@ class VectorSum(_Numeric):
         self._is_nullable = str(plan.function).upper() != "$SUM0"
 
     def contributions(self, batch: ColumnBatch) -> Fields:
-        """Return the value of each row (0 if it does not count) and whether it counts."""
+        """Return the value of each row (a zero that changes no sum if it does not count) and whether it counts."""
         valid = self.counted(batch)
-        return [self._values(batch, valid, 0), valid.astype(np.int64)]
+        return [self._values(batch, valid, 0 if self._is_integral else -0.0), valid.astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Return the sums, with integers wrapped to 64 bits, and the counts."""

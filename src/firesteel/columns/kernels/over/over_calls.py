@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from firesteel.columns.cells import Cell
 from firesteel.columns.column_types import DataType
+from firesteel.columns.functions.accumulators import State
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
@@ -224,6 +225,16 @@ def _offset(arguments: Cell) -> int:
     return offset
 
 
+def new_states(aggregates: AggregateSet) -> list[State]:
+    """Return the states of a frame without rows.
+
+    Flink computes SUM by $SUM0 in OVER, which begins with 0.0: there, a sum of -0.0 is 0.0.
+    """
+    return [
+        [state[0] + 0.0, *state[1:]] if state and isinstance(state[0], float) else state for state in aggregates.new()
+    ]
+
+
 class Framed(OverCall):
     """An aggregate function over a frame.
 
@@ -248,7 +259,7 @@ class Framed(OverCall):
         """Return the aggregates; the state is the running accumulator, or None for a sliding frame."""
         if not self._is_running:
             return self._framed(entries, start), None
-        states = self._set.new() if kept is None else kept
+        states = new_states(self._set) if kept is None else kept
         values, found, i = self.values(entries), [], start
         while i < len(entries):
             end = i + 1
@@ -279,7 +290,7 @@ class Framed(OverCall):
 
     def _framed(self, entries: list[Entry], start: int) -> list[Cell]:
         """Slide the frame over the rows: add the rows that enter it and retract those that leave it."""
-        aggregates, states, values = self._set, self._set.new(), self.values(entries)
+        aggregates, states, values = self._set, new_states(self._set), self.values(entries)
         low = high = 0
         found = []
         for i in range(start, len(entries)):
@@ -309,11 +320,15 @@ class Framed(OverCall):
         """Return where the frame of a row begins or ends, which is not before those of the rows before it."""
         if offset == 0 or entries[i][0] is None:  # NULL is near other NULLs only
             return self._peers(entries, i, is_low, before)
-        sign, value = -1 if self._descending else 1, entries[i][0]
-        bound = sign * value + (Decimal(repr(offset)) if isinstance(value, Decimal) else offset)
+        sign, own = -1 if self._descending else 1, entries[i][0]
+        limit = Decimal(repr(offset)) if isinstance(own, Decimal) else offset
         for j in range(before, len(entries)):
             value = entries[j][0]
-            is_behind = j > i if value is None else sign * value >= bound if is_low else sign * value > bound
+            if value is None:
+                is_behind = j > i
+            else:
+                distance = 0 if value == own else sign * (value - own)  # also of two that are infinite
+                is_behind = distance >= limit if is_low else distance > limit
             if is_behind:
                 return j
         return len(entries)

@@ -20,6 +20,7 @@ from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vector_calls import Fields, Fold, VectorCall, VectorExtreme
 from firesteel.columns.kernels.calls.vectorized import vector_calls
 from firesteel.columns.kernels.groups.group_vectors import fields_of
+from firesteel.columns.kernels.over.over_calls import new_states
 from firesteel.columns.kernels.over.over_extremes import over_extreme
 from firesteel.columns.kernels.over.over_navigation import VectorLag, reach_of
 from firesteel.columns.kernels.over.partition_ends import PartitionEnds, PassedEnds
@@ -122,7 +123,7 @@ class OverColumns(TimedKernel):
         super().open(context)
         plan = self._plan
         calls = self._calls.values()
-        empty = AggregateSet(tuple(call.plan for call in calls), plan.types, False, context).new()
+        empty = new_states(AggregateSet(tuple(call.plan for call in calls), plan.types, False, context))
         self._empty: list[Fields] = [call.load([state]) for call, state in zip(calls, empty, strict=True)]
         self._waiting = WaitingRows(plan.partition, context)
         kept = _ALL if self._is_range or self._lags else max(self._reach or 1, 1)

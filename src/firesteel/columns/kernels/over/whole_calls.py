@@ -14,7 +14,7 @@ from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
 from firesteel.columns.kernels.calls.vector_calls import Fields, Fold, VectorCall, VectorExtreme
 from firesteel.columns.kernels.calls.vector_values import VectorValue
 from firesteel.columns.kernels.calls.vectorized import group_calls
-from firesteel.columns.kernels.over.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart
+from firesteel.columns.kernels.over.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart, new_states
 from firesteel.columns.kernels.over.over_columns import folded
 from firesteel.columns.kernels.over.over_extremes import over_extreme
 from firesteel.columns.kernels.over.whole_partitions import FrameEnds, WholePartitions
@@ -51,7 +51,7 @@ class WholeCalls:
         self._plan = plan
         self._aggregates = {place: found for place, call in enumerate(plan.calls) if (found := _aggregate(plan, call))}
         plans = tuple(plan.calls[place] for place in self._aggregates)
-        states = AggregateSet(plans, plan.types, False, context).new()
+        states = new_states(AggregateSet(plans, plan.types, False, context))
         self._empty = dict(zip(self._aggregates, states, strict=True))
 
     def columns(self, rows: WholePartitions, frames: FrameEnds) -> list[pa.Array] | None:

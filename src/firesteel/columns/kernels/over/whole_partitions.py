@@ -14,7 +14,7 @@ from firesteel.columns.kernels.over.over_calls import FramePlan
 from firesteel.columns.kernels.ranks.row_ranks import in_order
 from firesteel.columns.kernels.rows.key_numbers import groups_by
 from firesteel.columns.kernels.rows.row_order import Order, int64_values, sort_keys
-from firesteel.columns.kernels.rows.segments import bisect_right, bounds_of_segments
+from firesteel.columns.kernels.rows.segments import bisect_by, bisect_right, bounds_of_segments
 from firesteel.columns.row_groups import RowGroups
 
 __all__ = ["FrameEnds", "WholePartitions", "frame_ends"]
@@ -109,16 +109,29 @@ def _edge_by_value(rows: WholePartitions, offset: float, is_low: bool) -> Array 
     of_partition = nulls[rows.end] - nulls[rows.begin]
     begin = rows.begin + (of_partition if nulls_first else 0)
     end = rows.end - (0 if nulls_first else of_partition)
-    sought, is_before_all = _sought(values, offset, is_low)
-    found = np.where(is_before_all, begin, bisect_right(values, begin, end, sought))
+    if values.dtype.kind == "f":
+        found = _edge_by_difference(values, begin, end, offset, is_low)
+    else:
+        sought, is_before_all = _sought(values, offset, is_low)
+        found = np.where(is_before_all, begin, bisect_right(values, begin, end, sought))
     return np.where(is_null, _edge_of_peers(rows, is_low), found)
+
+
+def _edge_by_difference(values: Array, low: Array, high: Array, offset: float, is_low: bool) -> Array:
+    """Return the edges by differences of values, whose rounding decides in Flink which rows are at a distance."""
+
+    def is_before(places: Array, rows: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            distances = (values[places] - values[rows]).astype(np.float64)
+        distances[np.isnan(distances)] = 0  # of two that are infinite
+        before: Array = distances < offset if is_low else distances <= offset
+        return before
+
+    return bisect_by(is_before, low, high)
 
 
 def _sought(values: Array, offset: float, is_low: bool) -> tuple[Array, Array]:
     """Return the greatest value in front of each edge, and which edges are before all values, as that is too small."""
-    if values.dtype.kind == "f":
-        bounds = values + offset
-        return np.nextafter(bounds, -np.inf) if is_low else bounds, np.zeros(len(values), bool)
     distance = int(offset) - is_low
     is_too_small = values < _LEAST - distance if distance < 0 else np.zeros(len(values), bool)
     is_too_large = values > _GREATEST - distance if distance > 0 else np.zeros(len(values), bool)
@@ -130,7 +143,7 @@ def _numbers(column: pa.Array, offset: float) -> Array | None:
     """Return values as numbers whose differences are distances; any for NULL. Times are in ms."""
     kind = column.type
     if pa.types.is_floating(kind):
-        values: Array = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.float64)
+        values: Array = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
         return None if np.isnan(values).any() else values
     if pa.types.is_timestamp(kind):
         return np.floor_divide(int64_values(column), 1000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -132,11 +132,22 @@ def bisect_right(values: Array, low: Array, high: Array, sought: Array) -> Array
         high: Where it ends.
         sought: The sought values.
     """
+    return bisect_by(lambda places, searches: values[places] <= sought[searches], low, high)
+
+
+def bisect_by(is_before: Callable[[Array, Array], Array], low: Array, high: Array) -> Array:
+    """Return the first place of each search for which a test fails, as it then does for all behind.
+
+    Args:
+        is_before: Tests places, given the searches for which they are.
+        low: Where the part of each search begins.
+        high: Where it ends.
+    """
     found, high = low.copy(), high.copy()
     active = np.flatnonzero(found < high)
     while len(active):
         middle = (found[active] + high[active]) >> 1
-        is_behind = values[middle] <= sought[active]
+        is_behind = is_before(middle, active)
         found[active[is_behind]] = middle[is_behind] + 1
         high[active[~is_behind]] = middle[~is_behind]
         active = active[found[active] < high[active]]
