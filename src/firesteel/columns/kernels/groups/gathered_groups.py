@@ -79,10 +79,11 @@ class GatheredGroups:
             [np.concatenate([part, np.repeat(start, self.count - known)]) for part, start in zip(*pair, strict=True)]
             for pair in zip(self._fields, self._empty, strict=True)
         ]
-        with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
-            for call, parts, added in zip(self._calls, self._fields, self._contributions(batch), strict=True):
-                for function, part, values in zip(call.functions, parts, added, strict=True):
-                    function.at(part, codes, values)
+        added = RowGroups.numbered(codes, self.count)
+        self._fields = [
+            call.fold(added, parts, values)
+            for call, parts, values in zip(self._calls, self._fields, self._contributions(batch), strict=True)
+        ]
 
     def _contributions(self, batch: ColumnBatch) -> list[Fields]:
         """Return what each row adds to the accumulators of its group."""
