@@ -224,7 +224,7 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
 
 
 @pytest.mark.parametrize("is_streaming", [True, False])
-@pytest.mark.parametrize("plan", CALLS, ids=str)
+@pytest.mark.parametrize("plan", [*CALLS, *COLLECTING], ids=str)
 def test_each_call_is_as_row_by_row(plan, is_streaming, monkeypatch):
     monkeypatch.setattr(gathered_groups, "_AT_ONCE", 100)
     random = np.random.default_rng(7)

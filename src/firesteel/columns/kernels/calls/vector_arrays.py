@@ -65,6 +65,10 @@ class VectorArrayAgg(VectorCall):
     def _prefixes(self, prefixes: Prefixes, ends: Array, nulls: Array | None) -> pa.Array:
         return self._arrays(prefixes.joined(ends, nulls), nulls)
 
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the values of groups as arrays, NULL for those without."""
+        return self._arrays(*_parts_of(fields))
+
     def load(self, states: Sequence[State]) -> Fields:
         """Return the values of the states."""
         sizes = np.fromiter((len(state[1]) for state in states), np.int64, len(states))
@@ -86,8 +90,7 @@ class VectorArrayAgg(VectorCall):
 
     def _lists(self, fields: Fields) -> pa.Array:
         """Return the values of groups as arrays, which may be empty."""
-        parts = [pa.array(part.tolist(), pa.binary()).fill_null(b"") for part in fields]
-        return self._arrays(parts, None)
+        return self._arrays(_parts_of(fields)[0], None)
 
     def _arrays(self, parts: Sequence[pa.Array], nulls: Array | None) -> pa.Array:
         sizes = to_numpy(pc.binary_length(parts[0])) // (_width(self._kind) + 1)
@@ -99,6 +102,12 @@ class VectorArrayAgg(VectorCall):
 def _objects(parts: Sequence[pa.Array], nulls: Array) -> Fields:
     mask = pa.array(nulls)
     return [objects(pylist(pc.if_else(mask, None, part))) for part in parts]
+
+
+def _parts_of(fields: Fields) -> tuple[list[pa.Array], Array]:
+    """Return the bytes of groups, and which of them have none."""
+    parts = [pa.array(part.tolist(), pa.binary()) for part in fields]
+    return [part.fill_null(b"") for part in parts], to_numpy(parts[0].is_null())
 
 
 def _width(kind: pa.DataType) -> int:

@@ -154,6 +154,10 @@ class VectorCall:
         """Return results, or some of them, as a column."""
         return pa.array(values, self.type, mask=nulls)
 
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the results of all groups as a column."""
+        return self.column(*self.results(fields))
+
     def counted(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
         return counted(batch, self.plan.arguments, self.plan.condition)

@@ -83,7 +83,13 @@ class VectorCollect(VectorCall):
         return Results(shown, None, partial(self._maps, multisets), multisets.sizes()), after
 
     def _maps(self, multisets: _Multisets, places: Array, nulls: Array | None) -> pa.Array:
-        found = multisets.at(places)
+        return self._map(multisets.at(places))
+
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the values of groups with their numbers."""
+        return self._map(self._found(fields))
+
+    def _map(self, found: _Found) -> pa.Array:
         return pa.MapArray.from_arrays(pa.array(found.ends, pa.int32()), found.values, found.counts).cast(self.type)
 
     def _found(self, fields: Fields) -> _Found:

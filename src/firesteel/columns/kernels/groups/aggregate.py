@@ -15,7 +15,8 @@ from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_calls import RankedCalls
-from firesteel.columns.kernels.calls.vector_calls import VectorCall, VectorEnd
+from firesteel.columns.kernels.calls.ranked_values import VectorRanked
+from firesteel.columns.kernels.calls.vector_calls import VectorCall
 from firesteel.columns.kernels.calls.vector_values import VectorStates
 from firesteel.columns.kernels.calls.vectorized import group_calls
 from firesteel.columns.kernels.groups.distinct_filters import DistinctFilters
@@ -117,8 +118,8 @@ class GroupAggregate(Grouping):
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
-        # States of others are objects, which change in place.
-        elif not all(call.functions or isinstance(call, VectorEnd) for call in calls):
+        # States of others are objects, which change in place, or are in tables.
+        elif any(isinstance(call, VectorStates | VectorRanked) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())
