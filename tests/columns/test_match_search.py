@@ -190,7 +190,25 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
             matched += len(found)
             if chance.random() < 0.3:
                 compared.run.restore()
+                # In another job the watermark begins anew, so rows of earlier times may come.
+                time -= chance.choice([0, 0, 20, 60])
     assert matched > 50
+
+
+def test_a_match_ends_at_the_first_row_that_is_too_late_also_if_earlier_times_follow():
+    """The watermark begins anew in each job that goes on from a savepoint, so rows of earlier times are not late."""
+    steps, matched = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)], 0
+    for seed in range(examples(200)):
+        chance = random.Random(seed)
+        define = [("B", compare("<", of("B"), number(8))), ("C", compare(">", of("C"), number(7)))]
+        compared = Compared(steps, define, ("NEXT ROW",), 60)
+        for until in [200, 180, 180, 300]:
+            times = sorted(chance.sample(range(until - 100, until + 1), 4))
+            found, expected = compared.give([("x", chance.randrange(9), time) for time in times], until)
+            assert found == expected, seed
+            matched += len(found)
+            compared.run.restore()
+    assert matched > 100
 
 
 @pytest.fixture

@@ -152,6 +152,7 @@ class Finding:
     def __init__(self, partitions: Partitions, skip: Skip, within: int | None, now: int, width: Width) -> None:
         self._partitions, self._skip, self._within, self._now, self._width = partitions, skip, within, now, width
         count = len(partitions.starts)
+        self._falls = np.append(np.flatnonzero(np.diff(partitions.times) < 0) + 1, len(partitions.times))
         self._released = np.full(count, -1)
         self._step_count = partitions.threads.ends.shape[1]
         self._found: list[Matches] = []
@@ -194,9 +195,20 @@ class Finding:
         """Return behind which row each match must end, and whether further rows may belong to it."""
         if self._within is None:
             return limits, np.ones(len(limits), bool)
-        begun, times = self._partitions.times[starts], self._partitions.times
-        ends = bisect_right(times, starts, limits, begun + self._within - 1)
+        begun = self._partitions.times[starts]
+        ends = self._first_behind(starts, limits, begun + self._within - 1)
         return ends, (ends == limits) & (self._now - begun < self._within)
+
+    def _first_behind(self, starts: Array, limits: Array, latest: Array) -> Array:
+        """Return the place of the first row from each start on that is behind the latest time of the match."""
+        found, active = starts.copy(), np.arange(len(starts))
+        # Times ascend, but for rows that come after a restore with a watermark that is further back.
+        while len(active):
+            begin, later = found[active], self._falls[np.searchsorted(self._falls, found[active], "right")]
+            end = np.minimum(later, limits[active])
+            found[active] = bisect_right(self._partitions.times, begin, end, latest[active])
+            active = active[(found[active] == end) & (end < limits[active])]
+        return found
 
     def _settle(self, lanes: _Lanes, search: Search) -> Array:
         """Add the matches that count, and return the partitions whose search goes on."""
