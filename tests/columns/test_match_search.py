@@ -12,7 +12,7 @@ import pytest
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.column_types import ArrayType, NullType, TimestampType
-from firesteel.columns.kernels.match import match, match_finding, match_search
+from firesteel.columns.kernels.match import match, match_finding, match_rows, match_search
 from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_steps import Steps
@@ -166,6 +166,8 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
         monkeypatch.setattr(match_search, "_FEW", chance.choice([0, 512]))
         monkeypatch.setattr(match_search, "_IN_VAIN", chance.choice([0, 2, 32]))
         monkeypatch.setattr(match_finding, "_AT_ONCE", width)
+        monkeypatch.setattr(match_rows, "_FEW", chance.choice([0, 0, 1024]))
+        monkeypatch.setattr(match_rows, "_COPIED", chance.choice([0, 1]))
         steps = steps_like(chance)
         define = [(s.name, rex) for s in steps if (rex := condition(chance, s.name, kinds)) is not None]
         after = chance.choice([("PAST LAST ROW",), ("PAST LAST ROW",), ("NEXT ROW",), ("LAST", steps[-1].name)])
@@ -234,6 +236,23 @@ def test_long_searches_in_vain_are_given_up(taken):
     assert sum(part.length for part in run.emitted) == 5000
     assert len(taken) < 1000
     assert sum(taken) < 200 * len(values)
+
+
+@pytest.mark.parametrize("within", [None, 1_000_000])
+def test_what_new_rows_cost_does_not_depend_on_how_many_wait(monkeypatch, within):
+    counts, take = [], ColumnBatch.take
+    monkeypatch.setattr(ColumnBatch, "take", lambda self, places: counts.append(len(places)) or take(self, places))
+    steps = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)]
+    define = [("B", compare("<=", of("B"), of("A"))), ("C", compare(">", of("C"), of("A")))]
+    run = KernelRun(plan_of(steps, define, measures=(of("A"), last("B"), of("C")), within=within).make)
+    for start in range(0, 20_000, 200):
+        values = [9 if not start and not n else 5 for n in range(200)]
+        run.kernel.process(0, batch([("x", value, start + n) for n, value in enumerate(values)]))
+        run.kernel.watermark(start + 200)
+    run.kernel.process(0, batch([("x", 10, 20_001)]))
+    run.kernel.watermark(20_001)
+    assert [row for part in run.emitted for row in rows_of(part)] == [("x", 9, 5, 10)]
+    assert sum(counts) < 20 * 20_000
 
 
 def test_each_row_is_taken_a_few_times_however_long_the_search(taken):

@@ -79,7 +79,7 @@ def _part(part: Call, plan: MatchFactory, groups: Groups, context: KernelContext
             return _reference(part, groups, 0, True)
         case "MATCH_ROWTIME":
             time = plan.order[0][0]
-            return lambda taken: taken.rows.columns[time].take(pa.array(taken.lasts))
+            return lambda taken: taken.rows.column(time, taken.lasts)
         case "FIRST" | "LAST":
             inner = part.operands[0]
             assert isinstance(inner, Call)
@@ -94,9 +94,7 @@ def _reference(part: Call, groups: Groups, offset: int, is_last: bool) -> _Part:
     column = reference.index
 
     def values(taken: Taken) -> pa.Array:
-        places = taken.place(steps, offset, is_last)
-        is_missing = places < 0
-        return taken.rows.columns[column].take(pa.array(places, mask=is_missing if is_missing.any() else None))
+        return taken.rows.column(column, taken.place(steps, offset, is_last))
 
     return values
 
@@ -141,7 +139,7 @@ class Aggregate:
     def __call__(self, taken: Taken) -> pa.Array:
         """Return the value of the aggregate for each match."""
         matches, places = taken.all_places(self._steps)
-        rows = taken.rows.select(self._columns).take(places)
+        rows = taken.rows.take(self._columns, places)
         rows = ColumnBatch(tuple([argument(rows) for argument in self._arguments]), len(places))
         vector = self._vector
         if vector is None or not vector.covers(rows):

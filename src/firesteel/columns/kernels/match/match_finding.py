@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_search import Search
 from firesteel.columns.kernels.match.match_searches import Outcome, Searches
 from firesteel.columns.kernels.match.match_skip import Skip
@@ -35,8 +35,7 @@ class Partitions:
     """Partitions with the rows at which matches may still start.
 
     Attributes:
-        rows: The rows, those of a partition one after the other, in their order.
-        times: Their times (ms).
+        rows: The rows.
         starts: By partition, the place of its first row; afterwards, of the first one at which a match may start.
         limits: By partition, the place behind its last row.
         nexts: By partition, the place of the first row that the search from its first row has not taken yet.
@@ -44,8 +43,7 @@ class Partitions:
             the searches that wait.
     """
 
-    rows: ColumnBatch
-    times: Array
+    rows: MatchRows
     starts: Array
     limits: Array
     nexts: Array
@@ -152,7 +150,9 @@ class Finding:
     def __init__(self, partitions: Partitions, skip: Skip, within: int | None, now: int, width: Width) -> None:
         self._partitions, self._skip, self._within, self._now, self._width = partitions, skip, within, now, width
         count = len(partitions.starts)
-        self._falls = np.append(np.flatnonzero(np.diff(partitions.times) < 0) + 1, len(partitions.times))
+        if within is not None:
+            times = partitions.rows.times
+            self._falls = np.append(np.flatnonzero(times[1:] < times[:-1]) + 1, len(times))
         self._released = np.full(count, -1)
         self._step_count = partitions.threads.ends.shape[1]
         self._found: list[Matches] = []
@@ -160,13 +160,14 @@ class Finding:
 
     def run(self, search: Search) -> Matches | None:
         """Return the matches, or None if there are none."""
-        threads, active = self._partitions.threads, np.arange(len(self._partitions.starts))
+        partitions = self._partitions
+        threads, active = partitions.threads, np.flatnonzero(partitions.starts < partitions.limits)
         while len(active):
             lanes = self._lanes(active, threads)
             search.run(lanes.searches, lanes.threads)
             threads, active = self._waiting[0], self._settle(lanes, search)
         waiting = concat_threads(self._waiting)
-        self._partitions.threads = waiting.take(stable_order(waiting.searches))
+        partitions.threads = waiting.take(stable_order(waiting.searches))
         return concat_matches(self._found) if self._found else None
 
     def _lanes(self, active: Array, threads: Threads) -> _Lanes:
@@ -195,7 +196,7 @@ class Finding:
         """Return behind which row each match must end, and whether further rows may belong to it."""
         if self._within is None:
             return limits, np.ones(len(limits), bool)
-        begun = self._partitions.times[starts]
+        begun = self._partitions.rows.times[starts]
         ends = self._first_behind(starts, limits, begun + self._within - 1)
         return ends, (ends == limits) & (self._now - begun < self._within)
 
@@ -206,7 +207,7 @@ class Finding:
         while len(active):
             begin, later = found[active], self._falls[np.searchsorted(self._falls, found[active], "right")]
             end = np.minimum(later, limits[active])
-            found[active] = bisect_right(self._partitions.times, begin, end, latest[active])
+            found[active] = bisect_right(self._partitions.rows.times, begin, end, latest[active])
             active = active[(found[active] == end) & (end < limits[active])]
         return found
 

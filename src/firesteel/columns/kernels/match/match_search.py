@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.match.match_memory import Memory
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_searches import Outcome, Searches
 from firesteel.columns.kernels.match.match_steps import Followed, Steps
 from firesteel.columns.kernels.match.match_threads import Threads
@@ -94,7 +94,7 @@ class Search:
     """
 
     def __init__(
-        self, steps: Steps, rows: ColumnBatch, looks_ahead: bool, are_local: bool, memory: Memory | None
+        self, steps: Steps, rows: MatchRows, looks_ahead: bool, are_local: bool, memory: Memory | None
     ) -> None:
         self._steps, self._rows = steps, rows
         self._looks_ahead, self._are_local, self._memory = looks_ahead, are_local, memory

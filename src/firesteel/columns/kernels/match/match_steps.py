@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.match.match_pattern import Step
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_threads import Taken, Threads
 from firesteel.columns.orders import stable_order
 
@@ -69,7 +69,7 @@ class Steps:
         complete: Array = (steps >= self.last) & (followed.counts >= self.lows[steps])
         return complete
 
-    def follow(self, rows: ColumnBatch, threads: Threads, starts: Array, nexts: Array) -> Followed:
+    def follow(self, rows: MatchRows, threads: Threads, starts: Array, nexts: Array) -> Followed:
         """Return the ways in which threads take their next rows, the preferred ones first.
 
         A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its condition, and the row after it
@@ -110,7 +110,7 @@ class Steps:
         return _in_order(found, threads)
 
     def _takes(
-        self, step: int, rows: ColumnBatch, starts: Array, nexts: Array, places: Array, ends: Array, tried: Array
+        self, step: int, rows: MatchRows, starts: Array, nexts: Array, places: Array, ends: Array, tried: Array
     ) -> Array:
         """Return which threads take their next row as one of a step."""
         condition = self._conditions[step]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.rows.key_numbers import grown
 from firesteel.columns.kernels.rows.segments import ranges
 
@@ -61,7 +61,7 @@ class Taken:
         step: The step of the last row, or the number of steps if all ends are given.
     """
 
-    rows: ColumnBatch
+    rows: MatchRows
     starts: Array
     ends: Array
     lasts: Array

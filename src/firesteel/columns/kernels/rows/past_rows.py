@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,29 @@ def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
     names = ("numbers", "places", "times")
     numbers, places, times = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     return PlacedRows(concat([part.rows for part in parts]), numbers, places, times)
+
+
+class FoundRows(NamedTuple):
+    """Rows of some keys among others, which are sorted by key and place.
+
+    Attributes:
+        rows: All rows.
+        begins: The place of the first row of each key.
+        ends: The place behind its last one.
+    """
+
+    rows: PlacedRows
+    begins: Array
+    ends: Array
+
+    @classmethod
+    def of(cls, rows: PlacedRows, numbers: Array) -> FoundRows:
+        """Return the rows of keys."""
+        return cls(rows, np.searchsorted(rows.numbers, numbers), np.searchsorted(rows.numbers, numbers, "right"))
+
+    def taken(self) -> PlacedRows:
+        """Return these rows only."""
+        return self.rows.take(ranges(self.begins, self.ends))
 
 
 class PastRows:
@@ -170,13 +194,13 @@ class PastRows:
 
     def take(self, numbers: Array) -> PlacedRows | None:
         """Return the rows of keys, given in ascending order, or None if there are no keys at all."""
-        first, last = self._first(numbers), self._counts[numbers]
-        parts = []
-        for run in self._runs:
-            low, high = np.searchsorted(run.numbers, numbers), np.searchsorted(run.numbers, numbers, "right")
-            begin, end = (bisect_right(run.places, low, high, sought) for sought in (first, last))
-            parts.append(run.take(ranges(begin, end)))
-        return concat_placed(parts) if parts else None
+        parts = self.found(numbers)
+        return concat_placed([part.taken() for part in parts]) if parts else None
+
+    def found(self, numbers: Array) -> list[FoundRows]:
+        """Return the rows of keys in all parts, older ones first."""
+        first, parts = self._first(numbers), [FoundRows.of(run, numbers) for run in self._runs]
+        return [FoundRows(rows, bisect_right(rows.places, low, high, first), high) for rows, low, high in parts]
 
     def add(self, added: PlacedRows, written: Array | None = None) -> None:
         """Add rows; those that are too many are forgotten, oldest first."""
