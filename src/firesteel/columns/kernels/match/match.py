@@ -17,6 +17,7 @@ from firesteel.columns.kernels.match.match_finding import Finding, Matches, Part
 from firesteel.columns.kernels.match.match_memory import MAX_STATES, Memory
 from firesteel.columns.kernels.match.match_pattern import Groups, Pattern, steps_of
 from firesteel.columns.kernels.match.match_rows import MatchRows
+from firesteel.columns.kernels.match.match_running import RunningValues
 from firesteel.columns.kernels.match.match_search import Search
 from firesteel.columns.kernels.match.match_skip import Skip
 from firesteel.columns.kernels.match.match_steps import Steps
@@ -89,7 +90,9 @@ class Match(TimedKernel):
         groups = Groups(steps, plan.subsets)
         define = {name: MatchExpression(rex, plan, groups, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, groups, context) for rex in plan.measures]
-        self._steps = Steps(steps, {name: condition.holds for name, condition in define.items()})
+        aggregates = [aggregate for condition in define.values() for aggregate in condition.aggregates]
+        running = RunningValues(aggregates)
+        self._steps = Steps(steps, {name: condition.holds for name, condition in define.items()}, running)
         self._skip = Skip(plan.after, groups)
         self._are_local = all(is_about_row(rex, name) for name, rex in plan.define)
         self._remembers = (
@@ -100,7 +103,7 @@ class Match(TimedKernel):
         )
         # In Flink, too, each row may be the first one of a match, but none is behind it before its time.
         may_fail = any(condition.may_fail for condition in define.values())
-        self._looks_ahead = not may_fail and not any(condition.has_aggregates for condition in define.values())
+        self._looks_ahead = not may_fail and all(aggregate.running for aggregate in aggregates)
         self._width = Width(may_fail)
         self._waiting = WaitingRows(plan.partition, context)
         self._past = PastRows(plan.partition, _ALL_ROWS, replace(context, state_ttl_ms=0))
@@ -124,7 +127,7 @@ class Match(TimedKernel):
 
     def _await_all(self) -> None:
         """Await the ends of the first matches of all partitions, whose searches begin anew."""
-        self._threads = KeptThreads(len(self._steps))
+        self._threads = KeptThreads(self._steps.begin)
         self._ends = TimeQueue(room_of(self.context))
         if self._plan.within is not None:
             for rows in self._past.parts():

@@ -156,21 +156,21 @@ class Finding:
         self._released = np.full(count, -1)
         self._step_count = partitions.threads.ends.shape[1]
         self._found: list[Matches] = []
-        self._waiting = [Threads.beginning(np.zeros(0, np.int64), self._step_count)]
+        self._waiting = [partitions.threads.take(np.zeros(0, np.int64))]
 
     def run(self, search: Search) -> Matches | None:
         """Return the matches, or None if there are none."""
         partitions = self._partitions
         threads, active = partitions.threads, np.flatnonzero(partitions.starts < partitions.limits)
         while len(active):
-            lanes = self._lanes(active, threads)
+            lanes = self._lanes(active, threads, search)
             search.run(lanes.searches, lanes.threads)
             threads, active = self._waiting[0], self._settle(lanes, search)
         waiting = concat_threads(self._waiting)
         partitions.threads = waiting.take(stable_order(waiting.searches))
         return concat_matches(self._found) if self._found else None
 
-    def _lanes(self, active: Array, threads: Threads) -> _Lanes:
+    def _lanes(self, active: Array, threads: Threads, search: Search) -> _Lanes:
         """Return the next searches of partitions, some of which have threads."""
         partitions = self._partitions
         waits = np.zeros(len(partitions.starts), bool)
@@ -183,11 +183,13 @@ class Finding:
         starts = starts[owners] + np.arange(len(owners)) - firsts[owners]
         nexts = starts.copy()
         begins = np.flatnonzero(~waits[active][owners])
-        new = Threads.beginning(begins, self._step_count)
+        new = search.begin(begins)
         if len(threads):
             nexts[firsts[waits[active]]] = partitions.nexts[active[waits[active]]]
             numbers = firsts[np.searchsorted(active, threads.searches)]
-            new = concat_threads([Threads(numbers, threads.steps, threads.ends + starts[numbers][:, None]), new])
+            new = concat_threads(
+                [replace(threads, searches=numbers, ends=threads.ends + starts[numbers][:, None]), new]
+            )
         limits, are_open = self._limits(starts, partitions.limits[active][owners])
         searches = Searches(starts, limits, are_open, nexts, self._step_count, first_of_segments(owners))
         return _Lanes(active, widths, firsts, owners, searches, new)
@@ -242,7 +244,7 @@ class Finding:
         places = places[searches.outcomes[places] != Outcome.FAILED]
         if len(places):
             again = searches.again(places)
-            search.run(again, Threads.beginning(np.arange(len(places)), self._step_count))
+            search.run(again, search.begin(np.arange(len(places))))
             searches.ends[places] = again.ends
             searches.waiting += [replace(threads, searches=places[threads.searches]) for threads in again.waiting]
 
@@ -272,4 +274,4 @@ class Finding:
         threads = waiting.take(np.flatnonzero(waits[waiting.searches]))
         ends = threads.ends - searches.starts[threads.searches][:, None]
         owners = lanes.partitions[lanes.owners[threads.searches]]
-        self._waiting.append(Threads(owners, threads.steps, ends))
+        self._waiting.append(replace(threads, searches=owners, ends=ends))
