@@ -28,7 +28,7 @@ from firesteel.columns.kernels.rows.segments import distinct, first_of_segments,
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
-from firesteel.columns.orders import stable_order
+from firesteel.columns.orders import is_ascending, stable_order
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import batch_of
 from firesteel.columns.runs.room import room_of
@@ -204,8 +204,9 @@ class Match(TimedKernel):
         """Return new rows, given in their order, by partition, and the place of each among those given."""
         numbers = self._past.find(rows, self._plan.partition)
         order = stable_order(numbers)
-        numbers = numbers[order]
-        return PlacedRows(rows.take(order), numbers, self._past.next_places(numbers), times[order]), order
+        if not is_ascending(order):
+            rows, numbers, times = rows.take(order), numbers[order], times[order]
+        return PlacedRows(rows, numbers, self._past.next_places(numbers), times), order
 
     def _search(self, numbers: Array, added: PlacedRows, order: Array, now: int) -> None:
         """Emit the matches in the rows of partitions, and forget the rows at which none can start any more.

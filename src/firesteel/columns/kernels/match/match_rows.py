@@ -91,5 +91,7 @@ class MatchRows:
 def _together(parts: Sequence[FoundRows], sizes: Array) -> PlacedRows:
     """Return the rows of all parts, one partition after the other."""
     rows = concat_placed([part.taken() for part in parts])
+    if 1 in sizes.shape:
+        return rows
     ends = np.cumsum(sizes.T).reshape(sizes.T.shape).T
     return rows.take(ranges((ends - sizes).ravel(), ends.ravel()))
