@@ -287,7 +287,7 @@ def test_running_sums_are_those_of_adding_row_by_row(at_once, kind, result, fact
 @pytest.mark.parametrize(
     "total", [of("B"), aggregate("SUM", "B"), aggregate("MAX", "*")], ids=["row", "sum", "maximum"]
 )
-def test_what_new_rows_cost_does_not_depend_on_how_many_wait(monkeypatch, within, total):
+def test_what_new_rows_cost_does_not_depend_on_how_many_wait(monkeypatch, taken, within, total):
     counts, take = [], ColumnBatch.take
     monkeypatch.setattr(ColumnBatch, "take", lambda self, places: counts.append(len(places)) or take(self, places))
     steps = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)]
@@ -301,6 +301,7 @@ def test_what_new_rows_cost_does_not_depend_on_how_many_wait(monkeypatch, within
     run.kernel.watermark(20_001)
     assert [row for part in run.emitted for row in rows_of(part)] == [("x", 9, 5, 10**6)]
     assert sum(counts) < 20 * 20_000
+    assert len(taken) < 2 * 100  # A search that was long before looks at all new rows at once.
 
 
 def test_each_row_is_taken_a_few_times_however_long_the_search(taken):

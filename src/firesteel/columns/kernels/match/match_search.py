@@ -108,7 +108,9 @@ class Search:
         """Follow threads until each search has an outcome, or is given up as others that are before it are long."""
         if self._memory is not None:
             self._memory.begin(searches)
-        ahead, left = 1, _IN_VAIN * len(searches.starts)
+        # A search that was long before it waited goes on for long: it looks as far ahead as it has come.
+        ahead = max(1, int((searches.nexts - searches.starts).min()))
+        left = _IN_VAIN * len(searches.starts)
         while len(threads := searches.without_ended(threads)):
             left -= len(threads)
             if left < 0 and self._memory is None and not (are_first := searches.are_first[threads.searches]).all():
