@@ -137,6 +137,10 @@ class Model:
                     return len(values)
                 case "SUM":
                     return sum(values) if values else None
+                case "AVG":
+                    return sum(values) // len(values) if values else None
+                case "MIN":
+                    return min(values, default=None)
                 case "MAX":
                     return max(values, default=None)
         if rex.function in ("MATCH_REF", "FIRST", "LAST"):

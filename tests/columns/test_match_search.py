@@ -6,13 +6,15 @@ import datetime
 import random
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
+from functools import reduce
 
 import pyarrow as pa
 import pytest
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.column_types import ArrayType, NullType, TimestampType
-from firesteel.columns.kernels.match import match, match_finding, match_search
+from firesteel.columns.column_types import ArrayType, DecimalType, DoubleType, NullType, TimestampType
+from firesteel.columns.kernels.match import match, match_finding, match_rows, match_search, match_threads
 from firesteel.columns.kernels.match.match import MatchFactory
 from firesteel.columns.kernels.match.match_pattern import Step
 from firesteel.columns.kernels.match.match_steps import Steps
@@ -54,7 +56,7 @@ def steps_like(chance):
 
 
 LOCAL = ["known", "low", "high", "any"]
-DISTANT = ["rises", "above", "below first", "sum", "count", "subset", "back"]
+DISTANT = ["rises", "above", "below first", "sum", "total", "total", "count", "subset", "back"]
 
 
 def condition(chance, name, kinds):
@@ -75,6 +77,10 @@ def condition(chance, name, kinds):
             return compare("<", last(name), first(chance.choice("AB"), chance.randrange(2)))
         case "sum":
             return compare("<", aggregate("SUM", name), number(chance.randrange(4, 14)))
+        case "total":
+            total = aggregate(chance.choice(["SUM", "COUNT", "AVG", "MIN", "MAX"]), chance.choice("ABU*"))
+            limit = number(chance.randrange(chance.choice([9, 150])))
+            return either(is_null(total), compare(chance.choice("<<>"), total, limit))
         case "count":
             return compare("<=", aggregate("COUNT", chance.choice("AB*")), number(3))
         case "subset":
@@ -166,6 +172,9 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
         monkeypatch.setattr(match_search, "_FEW", chance.choice([0, 512]))
         monkeypatch.setattr(match_search, "_IN_VAIN", chance.choice([0, 2, 32]))
         monkeypatch.setattr(match_finding, "_AT_ONCE", width)
+        monkeypatch.setattr(match_threads, "_LEAST", chance.choice([1, 1024]))
+        monkeypatch.setattr(match_rows, "_FEW", chance.choice([0, 0, 1024]))
+        monkeypatch.setattr(match_rows, "_COPIED", chance.choice([0, 1]))
         steps = steps_like(chance)
         define = [(s.name, rex) for s in steps if (rex := condition(chance, s.name, kinds)) is not None]
         after = chance.choice([("PAST LAST ROW",), ("PAST LAST ROW",), ("NEXT ROW",), ("LAST", steps[-1].name)])
@@ -190,7 +199,42 @@ def test_the_same_matches_as_row_by_row(monkeypatch, kinds, width):
             matched += len(found)
             if chance.random() < 0.3:
                 compared.run.restore()
+                # In another job the watermark begins anew, so rows of earlier times may come.
+                time -= chance.choice([0, 0, 20, 60])
     assert matched > 50
+
+
+def test_long_searches_look_ahead_with_running_values():
+    matched = 0
+    for seed in range(examples(40)):
+        chance = random.Random(seed)
+        steps = [Step("A", 1, None, chance.random() < 0.5), Step("B", 0, None, True), Step("C", 1, 1, True)]
+        define = [(name, condition(chance, name, ["total"])) for name in "AB"]
+        define.append(("C", compare(">", aggregate("SUM", chance.choice("ABU*")), number(chance.randrange(100)))))
+        compared, time = Compared(steps, define, ("PAST LAST ROW",), None), 0
+        for _ in range(3):
+            rows = [("x", chance.randrange(7), time + n + 1) for n in range(chance.choice([10, 40]))]
+            time += len(rows)
+            found, expected = compared.give(rows, time)
+            assert found == expected, (seed, steps, define)
+            matched += len(found)
+    assert matched > 10
+
+
+def test_a_match_ends_at_the_first_row_that_is_too_late_also_if_earlier_times_follow():
+    """The watermark begins anew in each job that goes on from a savepoint, so rows of earlier times are not late."""
+    steps, matched = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)], 0
+    for seed in range(examples(200)):
+        chance = random.Random(seed)
+        define = [("B", compare("<", of("B"), number(8))), ("C", compare(">", of("C"), number(7)))]
+        compared = Compared(steps, define, ("NEXT ROW",), 60)
+        for until in [200, 180, 180, 300]:
+            times = sorted(chance.sample(range(until - 100, until + 1), 4))
+            found, expected = compared.give([("x", chance.randrange(9), time) for time in times], until)
+            assert found == expected, seed
+            matched += len(found)
+            compared.run.restore()
+    assert matched > 100
 
 
 @pytest.fixture
@@ -216,6 +260,48 @@ def test_long_searches_in_vain_are_given_up(taken):
     assert sum(part.length for part in run.emitted) == 5000
     assert len(taken) < 1000
     assert sum(taken) < 200 * len(values)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 500])
+@pytest.mark.parametrize(
+    ("kind", "result", "factor"),
+    [(DoubleType(), DoubleType(), 0.1), (DecimalType(18, 2), DecimalType(38, 2), Decimal(10**15))],
+    ids=["float", "decimal"],
+)
+def test_running_sums_are_those_of_adding_row_by_row(at_once, kind, result, factor):
+    """Adding floating-point numbers in another order would give another last digit, of which the condition tells."""
+    none, factors = NullType(), Literal(factor, kind)
+    product = Call("CAST", (Call("*", (Call("CAST", (of("A"),), kind), factors), result),), kind)
+    total = Call("AGGREGATE SUM", (Literal("A", none), product), result)
+    values = [n * n % 7 + 1 for n in range(500)]
+    limit = Literal(reduce(lambda total, value: total + value * factor, values[:401], 0 * factor), result)
+    steps, define = [Step("A", 1, None, True), Step("B", 1, 1, True)], [("A", compare("<>", total, limit))]
+    run = KernelRun(plan_of(steps, define, ("NEXT ROW",), measures=(aggregate("COUNT", "*"),)).make)
+    for start in range(0, 500, at_once):
+        run.kernel.process(0, batch([("x", value, start + n) for n, value in enumerate(values[start:][:at_once])]))
+        run.kernel.watermark(start + at_once - 1)
+    assert [row for part in run.emitted for row in rows_of(part)] == [("x", 401)]
+
+
+@pytest.mark.parametrize("within", [None, 1_000_000])
+@pytest.mark.parametrize(
+    "total", [of("B"), aggregate("SUM", "B"), aggregate("MAX", "*")], ids=["row", "sum", "maximum"]
+)
+def test_what_new_rows_cost_does_not_depend_on_how_many_wait(monkeypatch, taken, within, total):
+    counts, take = [], ColumnBatch.take
+    monkeypatch.setattr(ColumnBatch, "take", lambda self, places: counts.append(len(places)) or take(self, places))
+    steps = [Step("A", 1, 1, True), Step("B", 0, None, True), Step("C", 1, 1, True)]
+    define = [("B", compare("<", total, number(10**6))), ("C", compare(">", of("C"), of("A")))]
+    run = KernelRun(plan_of(steps, define, measures=(of("A"), last("B"), of("C")), within=within).make)
+    for start in range(0, 20_000, 200):
+        values = [9 if not start and not n else 5 for n in range(200)]
+        run.kernel.process(0, batch([("x", value, start + n) for n, value in enumerate(values)]))
+        run.kernel.watermark(start + 200)
+    run.kernel.process(0, batch([("x", 10**6, 20_001)]))
+    run.kernel.watermark(20_001)
+    assert [row for part in run.emitted for row in rows_of(part)] == [("x", 9, 5, 10**6)]
+    assert sum(counts) < 20 * 20_000
+    assert len(taken) < 2 * 100  # A search that was long before looks at all new rows at once.
 
 
 def test_each_row_is_taken_a_few_times_however_long_the_search(taken):

@@ -44,13 +44,17 @@ TYPES = [
     parse_type(text)
     for text in (
         *("STRING", "INT", "TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP(3)"),
-        *("DECIMAL(9, 2)", "DECIMAL(38, 10)"),
+        *("DECIMAL(9, 2)", "DECIMAL(38, 10)", "DATE", "TIME(0)", "TIMESTAMP_LTZ(6)"),
     )
 ]
-TEXT, NUMBER, TINY, INT, BIG, FLOAT, DOUBLE, FLAG, TIME, NARROW, WIDE = range(len(TYPES))
+TEXT, NUMBER, TINY, INT, BIG, FLOAT, DOUBLE, FLAG, TIME, NARROW, WIDE, DAY, HOUR, INSTANT = range(len(TYPES))
+NOTHING = (None,) * (len(TYPES) - NARROW)
+"""Values of the last columns."""
+
 DIGITS = Context(prec=38)
 ARROW = [arrow_type(kind) for kind in TYPES]
 NUMERIC = (TINY, INT, BIG, FLOAT, DOUBLE, NARROW, WIDE)
+TIMES = (TIME, DAY, HOUR, INSTANT)
 
 
 def call(name, *arguments, condition=None, distinct=False):
@@ -64,9 +68,9 @@ CALLS = [
     call("COUNT", TEXT, DOUBLE, condition=FLAG),
     *(call(name, i) for name in ("SUM", "$SUM0", "AVG", "MIN", "MAX") for i in NUMERIC),
     *(call(name, BIG, condition=FLAG) for name in ("SUM", "$SUM0", "AVG", "MIN", "MAX")),
-    *(call(name, column) for name in ("MIN", "MAX") for column in (TEXT, FLAG, TIME)),
-    *(call(name, column) for name in ("FIRST_VALUE", "LAST_VALUE") for column in (TEXT, BIG, DOUBLE, TIME, WIDE)),
-    *(call(name, TEXT, condition=FLAG) for name in ("MIN", "LAST_VALUE")),
+    *(call(name, column) for name in ("MIN", "MAX") for column in (TEXT, FLAG, *TIMES)),
+    *(call(name, column) for name in ("FIRST_VALUE", "LAST_VALUE") for column in (TEXT, *NUMERIC, *TIMES)),
+    *(call(name, column, condition=FLAG) for name in ("MIN", "FIRST_VALUE", "LAST_VALUE") for column in (TEXT, DAY)),
 ]
 COLLECTING = [
     call("LISTAGG", TEXT),
@@ -122,6 +126,9 @@ def rows(texts, floats):
         st.sampled_from([0, 999, 1000, 3500, 5000, 9999, 12000]).map(lambda ms: ms * 1000),
         decimals(9, 2),
         decimals(38, 10),
+        st.sampled_from([None, -1, 0, 20_000]),
+        st.sampled_from([None, 0, 999_000, 86_399_000]),
+        st.sampled_from([None, -1, 0, 1_700_000_000_123_456]),
     )
 
 
@@ -213,6 +220,26 @@ def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
         assert fast.take_rows() == slow.take_rows()
     fast.kernel.end()
     slow.kernel.end()
+    assert fast.take_rows() == slow.take_rows()
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+@pytest.mark.parametrize("plan", [*CALLS, *COLLECTING], ids=str)
+def test_each_call_is_as_row_by_row(plan, is_streaming, monkeypatch):
+    monkeypatch.setattr(gathered_groups, "_AT_ONCE", 100)
+    random = np.random.default_rng(7)
+    rows = many(240)
+    fast, slow = (Run(grouping((NUMBER,), [plan]), is_streaming, by_rows) for by_rows in (False, True))
+    for places in np.split(random.permutation(240), 4):
+        columns = [
+            pc.if_else(pa.array(random.random(60) < 0.3), None, column.take(pa.array(places)))
+            for column in rows.columns
+        ]
+        for run in (fast, slow):
+            run.kernel.process(0, ColumnBatch(tuple(columns), 60))
+        assert fast.take_rows() == slow.take_rows()
+    for run in (fast, slow):
+        run.kernel.end()
     assert fast.take_rows() == slow.take_rows()
 
 
@@ -445,7 +472,7 @@ def test_the_work_of_distinct_values_does_not_grow_with_the_rows(keys):
     def work(length):
         run = Run(grouping(keys, [call("COUNT", BIG, distinct=True), call("SUM", INT, distinct=True, condition=FLAG)]))
         numbers = range(2 * length)
-        rows = [(f"key {n % 10}", 1, 1, n % 1000, n, 0.5, 0.5, n % 2 == 0, 0, None, None) for n in numbers]
+        rows = [(f"key {n % 10}", 1, 1, n % 1000, n, 0.5, 0.5, n % 2 == 0, 0, *NOTHING) for n in numbers]
         run.kernel.process(0, batch_of(rows[:length], ARROW))
         batch = batch_of(rows[length:], ARROW)
         return calls_made(lambda: run.kernel.process(0, batch))
@@ -667,6 +694,8 @@ def many(length):
             pa.array(numbers % 20 * 1_000_000).cast(pa.timestamp("us")),
             pa.array((numbers % 1000).astype(np.int32)).cast(pa.decimal128(12, 2)).cast(pa.decimal128(9, 2)),
             pa.array(numbers).cast(pa.decimal128(38, 10)),
+            *(pa.array((numbers % 1000).astype(np.int32)).cast(ARROW[place]) for place in (DAY, HOUR)),
+            pa.array(numbers).cast(ARROW[INSTANT]),
         ),
         length,
     )

@@ -13,7 +13,7 @@ from firesteel.common.trust import pickling
 from firesteel.datastream import ProcessFunction, StreamExecutionEnvironment
 from firesteel.functions.output_tag import OutputTag
 from firesteel.spark.batch_run import PRELOADED
-from firesteel.task.preloading import modules_of
+from firesteel.task.preloading import IMPORTED_LATE, modules_of
 
 
 def test_modules_of_the_plan_are_found_and_those_of_user_code_are_not() -> None:
@@ -21,6 +21,21 @@ def test_modules_of_the_plan_are_found_and_those_of_user_code_are_not() -> None:
     found = modules_of(cloudpickle.dumps([plan, Types.STRING(), subprocess.Popen]))
     assert {"firesteel.columns.kernels.groups.aggregate", "firesteel.common.type_classes.basic_types"} <= found
     assert "subprocess" not in found
+
+
+def test_names_of_any_length_are_found() -> None:
+    """The byte before a name is its length, so that it is a digit for those of 48 to 57 letters."""
+    names = ["firesteel." + "x" * length for length in range(1, 200)]
+    assert set(names) <= modules_of(cloudpickle.dumps(names))
+
+
+def test_what_slots_import_late_is_imported_before() -> None:
+    plan = GroupAggregateFactory((0,), (), (), (), retracts=False)
+    found = modules_of(cloudpickle.dumps(plan))
+    late = {name for names in IMPORTED_LATE.values() for name in names}
+    assert "firesteel.operators.column_runner" in found
+    assert "firesteel.connectors.files.splits" not in found
+    assert [module for module in late if find_spec(module) is None] == []
 
 
 def test_what_cannot_be_imported_is_left_out() -> None:

@@ -51,6 +51,11 @@ def stable_order(numbers: Array) -> Array:
     return order if codes[-1] + 1 == count else _order_of_pairs(codes, order)
 
 
+def is_ascending(numbers: Array) -> bool:
+    """Return whether no number is less than the one before it; then an order of places changes nothing."""
+    return bool((numbers[1:] >= numbers[:-1]).all())
+
+
 def lexical_order(keys: Sequence[Array]) -> Array:
     """Return the places of rows in the order of some keys, the most significant one first; of equal ones as they come.
 

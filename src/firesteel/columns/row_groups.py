@@ -90,7 +90,7 @@ class Timeline:
         result = np.empty(len(before) + len(values), before.dtype)
         result[self.starts] = before
         result[self.after] = values
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             self._accumulate(function, result)
         return result
 

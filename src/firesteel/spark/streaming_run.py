@@ -14,8 +14,6 @@ from typing import Any
 from firesteel.common.files.file_systems import Files
 from firesteel.common.files.temporary_directories import temporary_directory
 from firesteel.common.options.checkpointing_options import CHECKPOINTING_INTERVAL
-from firesteel.common.options.execution_options import BUFFER_TIMEOUT_INTERVAL
-from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_messages import Answer, Request
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
@@ -29,6 +27,7 @@ from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.runtime.jobmaster.job_activity import BatchStats
 from firesteel.runtime.thread_pools import JOBS
 from firesteel.spark.batch_parts import BatchParts
+from firesteel.spark.batch_spacing import BatchSpacing
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
 from firesteel.spark.lane_jobs import LaneJobs, RunStages
@@ -48,10 +47,10 @@ _LEAD_S = 0.03
 class StreamingRun(Run):
     """A run that processes batches until all input is read, and takes checkpoints.
 
-    A batch starts as soon as there is work to do, but at most one per `execution.buffer-timeout.interval`. After each
-    batch, every slot has a version of its state to which a lost slot returns. Every
-    `execution.checkpointing.interval` (without the option: after each batch), or on request, a checkpoint is taken and
-    prepared sink output is committed. If no more input arrives, an empty batch runs for the last checkpoint.
+    A batch starts as soon as there is work to do and `BatchSpacing` allows it. After each batch, every slot has a
+    version of its state to which a lost slot returns. Every `execution.checkpointing.interval` (without the option:
+    after each batch), or on request, a checkpoint is taken and prepared sink output is committed. If no more input
+    arrives, an empty batch runs for the last checkpoint.
     """
 
     def __init__(self, *args: Any, checkpoints: JobCheckpoints, tls: InternalTls | None) -> None:
@@ -60,7 +59,7 @@ class StreamingRun(Run):
         configuration = self._options
         self._named = Files(configuration)
         interval_s = CHECKPOINTING_INTERVAL.of(configuration)
-        self._spacing_s = BUFFER_TIMEOUT_INTERVAL.of(configuration)
+        self._spacing = BatchSpacing(configuration)
         self._wake = threading.Event()
         self._region = self._query.region
         self._enumerator = SplitEnumerator(
@@ -73,7 +72,6 @@ class StreamingRun(Run):
         )
         self._protocol = self._checkpoints.protocol
         self._clock = SteadyClock()
-        self._begun_s = float("-inf")
         self._is_idle = False
         self._follows: RunStages | None = None
         self._was_idle = False
@@ -147,10 +145,10 @@ class StreamingRun(Run):
         self._tell(self._listener.checkpoints_progressed, in_progress, failed)
 
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan, jobs: RunStages) -> None:
-        self._begun_s = time.monotonic()
+        self._spacing.begin()
         asked = self._protocol.asked
         is_last = bool(asked) or self._enumerator.has_ended
-        is_checkpoint = is_last or self._protocol.is_due(self._begun_s, self._enumerator.expected_s)
+        is_checkpoint = is_last or self._protocol.is_due(self._spacing.begun_s, self._enumerator.expected_s)
         plan = replace(
             plan,
             now_ms=self._clock.now_ms(),
@@ -175,9 +173,9 @@ class StreamingRun(Run):
         if plan.is_checkpoint:
             # At the end sinks have finished everything, which also satisfies pending requests for savepoints.
             covers = self._checkpoints.asked() if self._enumerator.has_ended else asked
-            self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
+            self._checkpoints.prepare(self._enumerator, self._spacing.begun_s, covers)
             self._checkpoints.settle()
-        took_s = time.monotonic() - self._begun_s
+        took_s = self._spacing.end()
         tries = reports[0].try_number
         begun_ms = self._clock.now_ms() - round(took_s * 1000)
         batch = BatchStats(self._region, at.batch_id, begun_ms, round(took_s * 1000), is_checkpoint, tries)
@@ -195,13 +193,9 @@ class StreamingRun(Run):
 
     def _get_ready(self) -> None:
         """Let Spark start what runs the next batch if that is about to begin, as long as batches follow each other."""
-        if self._follows is not None and self._rest_s() <= _LEAD_S:
+        if self._follows is not None and self._spacing.rest_s() <= _LEAD_S:
             self._follows.expect()
             self._follows = None
-
-    def _rest_s(self) -> float:
-        """Return the time in seconds in which no batch may begin, so soon after the last one."""
-        return self._begun_s + self._spacing_s - time.monotonic()
 
     def _next_plan(self, small: RunStages) -> BatchPlan | None:
         """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
@@ -239,7 +233,7 @@ class StreamingRun(Run):
 
         While files are being uploaded to a remote store, batches poll the uploads even if there is nothing to read.
         """
-        wait_s = self._rest_s()
+        wait_s = self._spacing.rest_s()
         if wait_s > 0:
             self._get_ready()
             # Back that much earlier, to start the next batch's task.
@@ -276,7 +270,3 @@ def _answer(future: asyncio.Future[str | int], answer: Answer) -> None:
         future.set_exception(answer)
     else:
         future.set_result(answer)
-
-
-def _seconds(text: str) -> float:
-    return Duration.parse(text).to_millis() / 1000

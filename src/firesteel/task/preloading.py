@@ -14,7 +14,20 @@ from collections.abc import Iterable
 FOR_WORKERS = "FIRESTEEL_PRELOADED_MODULES"
 """Environment variable with the modules that the daemon of Spark's Python workers imports, separated by spaces."""
 
-_OWN_MODULE = re.compile(rb"\bfiresteel(?:\.[a-z0-9_]+)+")
+IMPORTED_LATE = {
+    "firesteel.columns.": (
+        "firesteel.operators.column_runner",
+        "firesteel.operators.exchange.column_split",
+        "firesteel.connectors.files.column_files",
+    ),
+    "firesteel.connectors.files.source": ("firesteel.connectors.files.splits",),
+    "firesteel.connectors.files.sink": ("firesteel.connectors.files.writer",),
+}
+"""What slots import when they begin with a job, by the beginning of a name that is in such jobs."""
+
+_OWN_MODULE = re.compile(rb"firesteel(?:\.[a-z0-9_]+)+")
+"""In a pickle, the byte before a name is its length, which may be that of a letter or digit."""
+
 _MOST_BYTES = 1 << 20
 """Number of bytes searched; job graphs that are larger consist of data."""
 
@@ -30,7 +43,9 @@ def modules_of(job: bytes) -> frozenset[str]:
         >>> sorted(modules_of(pickle.dumps(Row)))
         ['firesteel.common.types']
     """
-    return frozenset(name.decode() for name in _OWN_MODULE.findall(job[:_MOST_BYTES]))
+    found = {name.decode() for name in _OWN_MODULE.findall(job[:_MOST_BYTES])}
+    late = (names for begin, names in IMPORTED_LATE.items() if any(name.startswith(begin) for name in found))
+    return frozenset(found.union(*late))
 
 
 def import_modules(names: Iterable[str]) -> bool:

@@ -39,7 +39,8 @@ BUFFER_TIMEOUT_INTERVAL = Option(
     "execution.buffer-timeout.interval",
     duration,
     "100 ms",
-    "Least time between the starts of two batches; `0 ms` gives the least latency",
+    "Least time between the starts of two batches; `0 ms` gives the least latency. If it is not set, batches that take "
+    "little time begin earlier, but take at most a third of the time",
 )
 ATTACHED = Option("execution.attached", boolean, "true", "Wait for the end of the job")
 EXECUTION_TARGET = Option(

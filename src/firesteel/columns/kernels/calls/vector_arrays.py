@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class VectorArrayAgg(VectorCall):
     """ARRAY_AGG of rows that are only inserted, of values that are not nested.
 
-    The state of a group is the bytes of its values (see `_bytes_of`), one after the other; None if it has none.
+    The state of a group is the bytes of its values (see `bytes_of`), one after the other; None if it has none.
 
     Args:
         plan: The call.
@@ -54,7 +54,7 @@ class VectorArrayAgg(VectorCall):
         """Return numbers as results, and the values of the groups."""
         is_added = self.counted(batch) if self._skips_null else chosen(batch, self.plan.condition)
         kept = [pa.array(part.tolist(), pa.binary()) for part in states]
-        added = _bytes_of(batch.columns[self.plan.arguments[0]].cast(self._kind))
+        added = bytes_of(batch.columns[self.plan.arguments[0]].cast(self._kind))
         prefixes = Prefixes(timeline, groups, kept, added, is_added, b"")
         after = timeline.starts + groups.sizes
         ends, nulls = prefixes.ends[after], prefixes.nulls[after]
@@ -65,11 +65,15 @@ class VectorArrayAgg(VectorCall):
     def _prefixes(self, prefixes: Prefixes, ends: Array, nulls: Array | None) -> pa.Array:
         return self._arrays(prefixes.joined(ends, nulls), nulls)
 
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the values of groups as arrays, NULL for those without."""
+        return self._arrays(*_parts_of(fields))
+
     def load(self, states: Sequence[State]) -> Fields:
         """Return the values of the states."""
         sizes = np.fromiter((len(state[1]) for state in states), np.int64, len(states))
         values = pa.array([value for state in states for value in state[1].values()], self._kind)
-        return _objects([joined(part, sizes, b"") for part in _bytes_of(values)], sizes == 0)
+        return _objects([joined(part, sizes, b"") for part in bytes_of(values)], sizes == 0)
 
     def store(self, fields: Fields) -> list[State]:
         """Return the states, whose values are numbered from 0 on."""
@@ -86,14 +90,13 @@ class VectorArrayAgg(VectorCall):
 
     def _lists(self, fields: Fields) -> pa.Array:
         """Return the values of groups as arrays, which may be empty."""
-        parts = [pa.array(part.tolist(), pa.binary()).fill_null(b"") for part in fields]
-        return self._arrays(parts, None)
+        return self._arrays(_parts_of(fields)[0], None)
 
     def _arrays(self, parts: Sequence[pa.Array], nulls: Array | None) -> pa.Array:
         sizes = to_numpy(pc.binary_length(parts[0])) // (_width(self._kind) + 1)
         offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
         mask = None if nulls is None else pa.array(nulls)
-        return pa.ListArray.from_arrays(offsets, _values_of(parts, self._kind), self.type, mask=mask)
+        return pa.ListArray.from_arrays(offsets, values_of(parts, self._kind), self.type, mask=mask)
 
 
 def _objects(parts: Sequence[pa.Array], nulls: Array) -> Fields:
@@ -101,12 +104,18 @@ def _objects(parts: Sequence[pa.Array], nulls: Array) -> Fields:
     return [objects(pylist(pc.if_else(mask, None, part))) for part in parts]
 
 
+def _parts_of(fields: Fields) -> tuple[list[pa.Array], Array]:
+    """Return the bytes of groups, and which of them have none."""
+    parts = [pa.array(part.tolist(), pa.binary()) for part in fields]
+    return [part.fill_null(b"") for part in parts], to_numpy(parts[0].is_null())
+
+
 def _width(kind: pa.DataType) -> int:
     """Return the number of bytes of a value, or of the length of a text."""
     return 4 if is_text(kind) else max(kind.bit_width // 8, 1)
 
 
-def _bytes_of(column: pa.Array) -> list[pa.Array]:
+def bytes_of(column: pa.Array) -> list[pa.Array]:
     """Return each value as bytes: as many as `_width` says, and one for whether it is there; then the texts."""
     kind, count, is_there = column.type, len(column), to_numpy(column.is_valid())
     width, texts = _width(kind), []
@@ -126,14 +135,14 @@ def _bytes_of(column: pa.Array) -> list[pa.Array]:
     return [pa.Array.from_buffers(pa.binary(), count, buffers), *texts]
 
 
-def _values_of(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Return the values whose bytes (see `_bytes_of`) follow one another."""
+def values_of(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    """Return the values whose bytes (see `bytes_of`) follow one another."""
     width = _width(kind)
-    found = np.frombuffer(_content(parts[0]), np.uint8).reshape(-1, width + 1)
+    found = np.frombuffer(content_of(parts[0]), np.uint8).reshape(-1, width + 1)
     count, is_there, data = len(found), found[:, width].astype(bool), np.ascontiguousarray(found[:, :width])
     if is_text(kind):
         offsets = np.concatenate([[0], np.cumsum(data.view(np.int32))]).astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_content(parts[1]))]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content_of(parts[1]))]
         values = pa.Array.from_buffers(kind, count, buffers)
     elif pa.types.is_boolean(kind):
         values = pa.array(data.ravel().astype(bool))
@@ -142,7 +151,7 @@ def _values_of(parts: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return values if is_there.all() else pc.if_else(pa.array(is_there), values, pa.scalar(None, kind))
 
 
-def _content(texts: pa.Array) -> bytes | memoryview:
+def content_of(texts: pa.Array) -> bytes | memoryview:
     """Return the bytes of all texts."""
     data = texts.buffers()[2]
     if data is None or not len(texts):

@@ -1,4 +1,4 @@
-"""Vectorized aggregate calls on numbers: the states of many groups are arrays.
+"""Vectorized aggregate calls on numbers and times: the states of many groups are arrays.
 
 The states convert to and from those of `columns.functions.accumulators`, so a group can switch to the row path.
 """
@@ -17,7 +17,9 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array, DType
 from firesteel.columns.functions.accumulators import State, wrap
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
+from firesteel.columns.pylist import pylist
 from firesteel.columns.row_groups import RowGroups, Timeline
+from firesteel.columns.row_keys import integers_of
 from firesteel.columns.values import arrow_type
 from firesteel.common.encoding.array_columns import write_integers, write_numbers, write_optional
 from firesteel.common.encoding.kinds import Kind
@@ -33,6 +35,8 @@ Fields = list[Array]
 _INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 _FLOATS = (t.FloatType, t.DoubleType)
 NUMBERS = (*_INTEGERS, *_FLOATS)
+TIMES = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
+"""Types whose values Arrow keeps as integers."""
 
 
 _OVERHEAD = 16
@@ -150,6 +154,10 @@ class VectorCall:
         """Return results, or some of them, as a column."""
         return pa.array(values, self.type, mask=nulls)
 
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the results of all groups as a column."""
+        return self.column(*self.results(fields))
+
     def counted(self, batch: ColumnBatch) -> Array:
         """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
         return counted(batch, self.plan.arguments, self.plan.condition)
@@ -185,12 +193,12 @@ class VectorCount(VectorCall):
 
 
 class _Numeric(VectorCall):
-    """A call over one numeric column; the second part of the state is the number of values."""
+    """A call over one column of numbers or times; the second part of the state is the number of values."""
 
     dtype: DType
 
     def _values(self, batch: ColumnBatch, valid: Array, identity: object) -> Array:
-        column = batch.columns[self.plan.arguments[0]]
+        column = _numbers(batch.columns[self.plan.arguments[0]])
         values = to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
         return values if valid.all() else np.where(valid, values, self.dtype.type(identity))
 
@@ -256,20 +264,14 @@ class VectorSum(_Numeric):
         return values.astype(self.type.to_pandas_dtype()), counts == 0 if self._is_nullable else None
 
 
-class VectorExtreme(_Numeric):
-    """MIN and MAX over arrays."""
+class VectorOne(_Numeric):
+    """A call whose result is one of the values: of numbers, or of times as integers."""
+
+    _identity: float = 0
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
-        is_min = str(plan.function).upper() == "MIN"
-        self.dtype = np.dtype(self.type.to_pandas_dtype())
-        self.functions = (np.minimum if is_min else np.maximum, np.add)
-        if isinstance(plan.type, _FLOATS):
-            self._identity: float = np.inf if is_min else -np.inf
-        else:
-            self.is_mergeable = True  # NaN is kept if it comes first, and never else
-            limits = np.iinfo(self.dtype)
-            self._identity = limits.max if is_min else limits.min
+        self.dtype = np.dtype(_numbers(pa.array([], self.type)).type.to_pandas_dtype())
 
     def covers(self, batch: ColumnBatch) -> bool:
         """Return whether values are finite and none is -0.0; 0.0 and -0.0 are equal, and the first is kept."""
@@ -283,6 +285,44 @@ class VectorExtreme(_Numeric):
         """Return the value of each row (the identity if it does not count) and whether it counts."""
         valid = self.counted(batch)
         return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the values, and whether each exists."""
+        values = _numbers(pa.array([state[0] for state in states], self.type))
+        are_there = to_numpy(values.is_valid())
+        return [to_numpy(pc.fill_null(values, self._identity)).astype(self.dtype), are_there.astype(np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the value of each group as state, None if the group has none."""
+        return [[value] for value in pylist(self.column(*self.results(fields)))]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the values."""
+        if pa.types.is_temporal(self.type):
+            super().write(writer, fields)
+            return
+        values, counts = fields
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        write_optional(writer, counts != 0, lambda is_there: write_numbers(writer, values[is_there]))
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the values, and a mask of the groups without one."""
+        return fields[0], fields[1] == 0
+
+
+class VectorExtreme(VectorOne):
+    """MIN and MAX over arrays."""
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        is_min = str(plan.function).upper() == "MIN"
+        self.functions = (np.minimum if is_min else np.maximum, np.add)
+        if isinstance(plan.type, _FLOATS):
+            self._identity = np.inf if is_min else -np.inf
+        else:
+            self.is_mergeable = True  # NaN is kept if it comes first, and never else
+            limits = np.iinfo(self.dtype)
+            self._identity = limits.max if is_min else limits.min
 
     def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
         """Return the extremes; a later value replaces an earlier one only if it is less or greater, NaN never is."""
@@ -298,25 +338,46 @@ class VectorExtreme(_Numeric):
                 found[group], is_known[group] = values[row], True
         return [found, count]
 
-    def load(self, states: Sequence[State]) -> Fields:
-        """Return the extremes, and whether each exists."""
-        values = [self._identity if state[0] is None else state[0] for state in states]
-        return [np.array(values, self.dtype), np.array([state[0] is not None for state in states], np.int64)]
 
-    def store(self, fields: Fields) -> list[State]:
-        """Return the extreme of each group as state, None if the group has none."""
-        values, counts = (field.tolist() for field in fields)
-        return [[value if count else None] for value, count in zip(values, counts, strict=True)]
+class VectorEnd(VectorOne):
+    """FIRST_VALUE and LAST_VALUE over arrays: what is least or greatest is the place of a value."""
 
-    def write(self, writer: ColumnWriter, fields: Fields) -> None:
-        """Write the extremes."""
-        values, counts = fields
-        writer.begin_places(Kind.SHORT_LIST, 1)
-        write_optional(writer, counts != 0, lambda is_there: write_numbers(writer, values[is_there]))
+    functions = ()
+    has_steps = True
 
-    def results(self, fields: Fields) -> tuple[Array, Array | None]:
-        """Return the extremes, and a mask of the groups without one."""
-        return fields[0], fields[1] == 0
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        self._is_first = str(plan.function).upper() == "FIRST_VALUE"
+
+    def fold(self, groups: RowGroups, fields: Fields, added: Fields) -> Fields:
+        """Return the first or last values after adding those of rows."""
+        values, counts = (part.copy() for part in fields)
+        rows = np.flatnonzero(added[1])
+        if self._is_first:
+            rows = rows[counts[groups.codes[rows]] == 0][::-1]
+        # Of several assignments to one place numpy keeps the last one.
+        values[groups.codes[rows]], counts[groups.codes[rows]] = added[0][rows], 1
+        return [values, counts]
+
+    def steps(
+        self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
+    ) -> tuple[Results, Fields]:
+        """Return the first or last value at each place of a timeline, and after all rows."""
+        pairs = zip(states, self.contributions(batch), strict=True)
+        values, are_there = (np.concatenate(parts) for parts in pairs)
+        # The value that a group has so far comes before those of its rows.
+        choose, missing = (np.minimum, len(values)) if self._is_first else (np.maximum, -1)
+        places = np.where(are_there != 0, np.arange(len(values)), missing)
+        found = timeline.accumulate(choose, places[: groups.count], places[groups.count :])
+        nulls = found == missing
+        shown = values[np.where(nulls, 0, found)]
+        ends = timeline.starts + groups.sizes
+        return Results(shown, nulls, self.column), [shown[ends], (~nulls[ends]).astype(np.int64)]
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    """Return numbers, or times as integers."""
+    return integers_of(column) if pa.types.is_temporal(column.type) else column
 
 
 def is_finite(column: pa.Array) -> bool:

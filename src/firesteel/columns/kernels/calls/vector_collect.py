@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, are_plain, sizes_of
+from firesteel.columns.kernels.calls.vector_arrays import bytes_of, content_of, values_of
+from firesteel.columns.kernels.calls.vector_calls import Fields, Results, VectorCall, are_plain, sizes_of, to_numpy
+from firesteel.columns.kernels.calls.vector_lists import joined
 from firesteel.columns.kernels.calls.vector_values import objects
 from firesteel.columns.kernels.rows.key_numbers import comparable
 from firesteel.columns.kernels.rows.segments import ranges
@@ -18,19 +21,25 @@ from firesteel.columns.orders import stable_order
 from firesteel.columns.pylist import pylist
 from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.row_keys import freeze
+from firesteel.common.encoding.array_columns import write_integers
+from firesteel.common.encoding.kinds import Kind
 
 if TYPE_CHECKING:
     from firesteel.columns.batch import ColumnBatch
-    from firesteel.columns.cells import Array, Cell
+    from firesteel.columns.cells import Array
     from firesteel.columns.functions.accumulators import State
     from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
     from firesteel.columns.row_groups import Timeline
+    from firesteel.common.encoding.column_writer import ColumnWriter
+
+_COUNT = np.dtype(np.int64)
 
 
 class VectorCollect(VectorCall):
     """COLLECT of rows that are only inserted, of values that are not nested.
 
-    The state of a group is a list of its values, in the order in which they came first, and one of their numbers.
+    The state of a group is the bytes of its values (see `bytes_of`), in the order in which they came first, and those
+    of their numbers.
     """
 
     functions = ()
@@ -51,44 +60,78 @@ class VectorCollect(VectorCall):
     def steps(
         self, timeline: Timeline, groups: RowGroups, states: Fields, batch: ColumnBatch, counts: Array
     ) -> tuple[Results, Fields]:
-        """Return numbers as results, the place at which each came about, and the values of the groups."""
-        lists, kept_counts = (list(part) for part in states)
-        sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-        kept = pa.array(list(chain.from_iterable(lists)), self._kind)
+        """Return the place at which each result came about, and the values of the groups."""
+        kept = self._found(states)
         rows = np.flatnonzero(self.counted(batch))
         added = batch.columns[self.plan.arguments[0]].take(pa.array(rows)).cast(self._kind)
-        owners = np.concatenate([np.repeat(np.arange(groups.count), sizes), groups.codes[rows]])
-        values, places = pa.concat_arrays([kept, added]), timeline.after[rows]
+        owners = np.concatenate([np.repeat(np.arange(groups.count), kept.sizes), groups.codes[rows]])
+        values, places = pa.concat_arrays([kept.values, added]), timeline.after[rows]
         pairs = RowGroups([pa.array(owners), comparable(values)], len(owners))
         firsts = pairs.first_rows()
         multisets = _Multisets(
             values.take(pa.array(firsts)),
-            np.fromiter(chain.from_iterable(kept_counts), np.int64, len(kept)),
-            np.concatenate([timeline.starts[owners[: len(kept)]], places])[firsts],
-            pairs.codes[len(kept) :],
+            kept.counts,
+            np.concatenate([timeline.starts[owners[: len(kept.counts)]], places])[firsts],
+            pairs.codes[len(kept.counts) :],
             places,
             np.repeat(timeline.starts, groups.sizes + 1),
         )
         changed = np.zeros(groups.count + batch.length, np.int64)
         changed[timeline.starts], changed[places] = timeline.starts, places
-        found = multisets.at(timeline.starts + groups.sizes)
-        after = [_lists(pylist(found.values), found.ends), _lists(found.counts.tolist(), found.ends)]
+        after = self._fields(multisets.at(timeline.starts + groups.sizes))
         shown = np.maximum.accumulate(changed)
         return Results(shown, None, partial(self._maps, multisets), multisets.sizes()), after
 
     def _maps(self, multisets: _Multisets, places: Array, nulls: Array | None) -> pa.Array:
-        found = multisets.at(places)
+        return self._map(multisets.at(places))
+
+    def final(self, fields: Fields) -> pa.Array:
+        """Return the values of groups with their numbers."""
+        return self._map(self._found(fields))
+
+    def _map(self, found: _Found) -> pa.Array:
         return pa.MapArray.from_arrays(pa.array(found.ends, pa.int32()), found.values, found.counts).cast(self.type)
+
+    def _found(self, fields: Fields) -> _Found:
+        *parts, counts = (pa.array(part.tolist(), pa.binary()) for part in fields)
+        ends = np.concatenate([[0], np.cumsum(to_numpy(pc.binary_length(counts)) // _COUNT.itemsize)])
+        return _Found(ends, values_of(parts, self._kind), np.frombuffer(content_of(counts), _COUNT))
+
+    def _fields(self, found: _Found) -> Fields:
+        counts = pa.py_buffer(np.arange(len(found.counts) + 1, dtype=np.int32) * _COUNT.itemsize)
+        numbers = pa.Array.from_buffers(
+            pa.binary(), len(found.counts), [None, counts, pa.py_buffer(found.counts.astype(_COUNT))]
+        )
+        return [objects(pylist(joined(part, found.sizes, b""))) for part in (*bytes_of(found.values), numbers)]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Return the values of the states, and their numbers."""
-        values, counts = ([[pair[place] for pair in state[0].values()] for state in states] for place in (0, 1))
-        return [objects(values), objects(counts)]
+        pairs = [pair for state in states for pair in state[0].values()]
+        ends = np.concatenate([[0], np.cumsum([len(state[0]) for state in states])])
+        counts = np.fromiter((count for _, count in pairs), np.int64, len(pairs))
+        return self._fields(_Found(ends, pa.array([value for value, _ in pairs], self._kind), counts))
 
     def store(self, fields: Fields) -> list[State]:
         """Return the states."""
-        pairs = (zip(values, counts, strict=True) for values, counts in zip(*fields, strict=True))
-        return [[{freeze(value): (value, count) for value, count in group}] for group in pairs]
+        found = self._found(fields)
+        pairs = list(zip(pylist(found.values), found.counts.tolist(), strict=True))
+        parts = (pairs[start:stop] for start, stop in pairwise(found.ends.tolist()))
+        return [[{freeze(pair[0]): pair for pair in part}] for part in parts]
+
+    def write(self, writer: ColumnWriter, fields: Fields) -> None:
+        """Write the states."""
+        found = self._found(fields)
+        values = pylist(found.values)
+        writer.begin_places(Kind.SHORT_LIST, 1)
+        writer.data.append(Kind.DICT)
+        write_integers(writer, found.sizes)
+        writer.column(list(map(freeze, values)))
+        if values:
+            writer.begin_places(Kind.TUPLE, 2)
+            writer.column(values)
+            write_integers(writer, found.counts)
+        else:
+            writer.column(())
 
 
 class _Found(NamedTuple):
@@ -103,6 +146,11 @@ class _Found(NamedTuple):
     ends: Array
     values: pa.Array
     counts: Array
+
+    @property
+    def sizes(self) -> Array:
+        """How many values each has."""
+        return np.diff(self.ends)
 
 
 class _Multisets:
@@ -121,10 +169,12 @@ class _Multisets:
         self, values: pa.Array, kept: Array, firsts: Array, added: Array, places: Array, begins: Array
     ) -> None:
         self._by_place = stable_order(firsts)
-        self._values, self._firsts, self._begins = values, firsts[self._by_place], begins
+        self._values, self._begins = values, begins
+        self._until = np.concatenate([[0], np.cumsum(np.bincount(firsts, minlength=len(begins)))])
         self._kept = np.concatenate([kept, np.zeros(len(firsts) - len(kept), np.int64)])
         self._length = len(begins) + 1
         self._added = np.sort(added * self._length + places)
+        self._begun = np.searchsorted(self._added, np.arange(len(firsts)) * self._length)
 
     def sizes(self) -> Array:
         """Return about how many bytes the values at each place take."""
@@ -134,20 +184,13 @@ class _Multisets:
         return found
 
     def _bounds(self, places: Array) -> tuple[Array, Array]:
-        low = np.searchsorted(self._firsts, self._begins[places])
-        return low, np.searchsorted(self._firsts, places, "right")
+        return self._until[self._begins[places]], self._until[places + 1]
 
     def at(self, places: Array) -> _Found:
         """Return the values of groups at some places."""
         low, high = self._bounds(places)
         numbers = self._by_place[ranges(low, high)]
         until = np.repeat(places, high - low)
-        begun = np.searchsorted(self._added, numbers * self._length)
-        added = np.searchsorted(self._added, numbers * self._length + until, "right") - begun
+        added = np.searchsorted(self._added, numbers * self._length + until, "right") - self._begun[numbers]
         ends = np.concatenate([[0], np.cumsum(high - low)])
         return _Found(ends, self._values.take(pa.array(numbers)), self._kept[numbers] + added)
-
-
-def _lists(values: list[Cell], ends: Array) -> Array:
-    """Return parts of a list."""
-    return objects([values[start:stop] for start, stop in pairwise(ends.tolist())])

@@ -94,8 +94,11 @@ class VectorValue(VectorCall):
         found = np.where(nulls, 0, found)
         shown = found if self._is_by_value else numbers[found]
         results = numbered_results(distinct, shown, nulls)
-        ends = timeline.starts + groups.sizes
-        return results, [objects(pylist(results.column(shown[ends], nulls[ends])))]
+        ends, after = timeline.starts + groups.sizes, states[0].copy()
+        # Most values stay, as they are.
+        changed = np.flatnonzero(~nulls[ends] & (nulls[timeline.starts] | (shown[ends] != shown[timeline.starts])))
+        after[changed] = pylist(distinct.take(pa.array(shown[ends[changed]])))
+        return results, [after]
 
     def contributions(self, batch: ColumnBatch) -> Fields:
         """Return the value of each row, None if it does not count."""

@@ -11,7 +11,15 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_arrays import VectorArrayAgg
-from firesteel.columns.kernels.calls.vector_calls import NUMBERS, VectorCall, VectorCount, VectorExtreme, VectorSum
+from firesteel.columns.kernels.calls.vector_calls import (
+    NUMBERS,
+    TIMES,
+    VectorCall,
+    VectorCount,
+    VectorEnd,
+    VectorExtreme,
+    VectorSum,
+)
 from firesteel.columns.kernels.calls.vector_collect import VectorCollect
 from firesteel.columns.kernels.calls.vector_decimals import NARROW, VectorDecimalExtreme, VectorDecimalSum
 from firesteel.columns.kernels.calls.vector_lists import VectorListAgg
@@ -85,7 +93,7 @@ def window_calls(
 
 
 def _of_groups(plan: CallPlan, arguments: list[t.DataType], retracts: bool) -> VectorCall | None:
-    fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan) or _list(plan)
+    fastest = _numeric(plan, arguments) or _decimal(plan, arguments) or _value(plan, arguments) or _list(plan)
     choices = (fastest, _ranked(plan, arguments), _states(plan, arguments, retracts))
     return next((call for call in choices if call and (call.is_retractable or not retracts)), None)
 
@@ -123,8 +131,12 @@ def _decimal(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
     return VectorDecimalSum(plan, arguments[0]) if is_sum and is_exact else None
 
 
-def _value(plan: CallPlan) -> VectorCall | None:
-    return VectorValue(plan) if _name(plan) is not None and VectorValue.is_known(plan) else None
+def _value(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    if _name(plan) is None or not VectorValue.is_known(plan):
+        return None
+    if not isinstance(plan.type, (*NUMBERS, *TIMES)) or arrow_type(plan.type) != arrow_type(arguments[0]):
+        return VectorValue(plan)
+    return VectorExtreme(plan) if _name(plan) in ("MIN", "MAX") else VectorEnd(plan)
 
 
 def _ranked(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:

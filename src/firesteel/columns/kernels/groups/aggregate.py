@@ -15,6 +15,7 @@ from firesteel.columns.expiring_state import CleaningTime
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.ranked_calls import RankedCalls
+from firesteel.columns.kernels.calls.ranked_values import VectorRanked
 from firesteel.columns.kernels.calls.vector_calls import VectorCall
 from firesteel.columns.kernels.calls.vector_values import VectorStates
 from firesteel.columns.kernels.calls.vectorized import group_calls
@@ -117,8 +118,8 @@ class GroupAggregate(Grouping):
         self._ranked = RankedCalls(calls)
         if context.is_streaming:
             self._open_vectors(calls, types)
-        # They have no ufuncs, by which groups are gathered.
-        elif not all(call.functions for call in calls):
+        # States of others are objects, which change in place, or are in tables.
+        elif any(isinstance(call, VectorStates | VectorRanked) for call in calls):
             self.go_by_rows()
         elif not context.is_state_on_disk:  # its groups are in memory
             self._gathered = GatheredGroups(plan.keys, calls, types, self._empty())

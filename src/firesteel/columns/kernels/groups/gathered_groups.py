@@ -11,7 +11,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernels.calls.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.groups.group_vectors import covers, fields_of, load, partial_rows, results, store
-from firesteel.columns.row_groups import RowGroups
+from firesteel.columns.row_groups import RowGroups, Timeline
 from firesteel.columns.rows import keys_of
 
 _AT_ONCE = 10_000
@@ -79,14 +79,19 @@ class GatheredGroups:
             [np.concatenate([part, np.repeat(start, self.count - known)]) for part, start in zip(*pair, strict=True)]
             for pair in zip(self._fields, self._empty, strict=True)
         ]
-        with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
-            for call, parts, added in zip(self._calls, self._fields, self._contributions(batch), strict=True):
-                for function, part, values in zip(call.functions, parts, added, strict=True):
-                    function.at(part, codes, values)
+        self._fields = self._folded(RowGroups.numbered(codes, self.count), batch)
 
-    def _contributions(self, batch: ColumnBatch) -> list[Fields]:
-        """Return what each row adds to the accumulators of its group."""
-        return [call.contributions(batch) for call in self._calls]
+    def _folded(self, groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
+        """Return the accumulators with rows of some groups."""
+        with_steps = any(call.has_steps for call in self._calls)
+        timeline = Timeline(groups if with_steps else RowGroups((), 0))
+        counts = np.ones(groups.count + groups.length, np.int64)  # Groups only grow, so any will do.
+        return [
+            call.steps(timeline, groups, parts, batch, counts)[1]
+            if call.has_steps
+            else call.fold(groups, parts, call.contributions(batch))
+            for call, parts in zip(self._calls, self._fields, strict=True)
+        ]
 
     def results(self) -> Iterator[ColumnBatch]:
         """Yield the results of all groups."""
@@ -129,5 +134,7 @@ class GatheredGroups:
 class MergedGroups(GatheredGroups):
     """Groups to which partial results are added, whose first columns are the keys."""
 
-    def _contributions(self, batch: ColumnBatch) -> list[Fields]:
-        return fields_of(self._calls, batch.columns[len(self._indexes) :])
+    def _folded(self, groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
+        added = fields_of(self._calls, batch.columns[len(self._indexes) :])
+        folds = zip(self._calls, self._fields, added, strict=True)
+        return [call.fold(groups, parts, values) for call, parts, values in folds]

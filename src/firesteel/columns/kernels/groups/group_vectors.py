@@ -70,8 +70,7 @@ def partial_rows(
 
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
     """Return the results of groups, one column per call."""
-    found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))
-    return [call.column(values, nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
+    return [call.final(parts) for call, parts in zip(calls, fields, strict=True)]
 
 
 def _has_no_rest(found: Results, counts: Array) -> bool:

@@ -16,17 +16,19 @@ from firesteel.columns.kernels.match.match_expressions import MatchExpression, i
 from firesteel.columns.kernels.match.match_finding import Finding, Matches, Partitions, Width
 from firesteel.columns.kernels.match.match_memory import MAX_STATES, Memory
 from firesteel.columns.kernels.match.match_pattern import Groups, Pattern, steps_of
+from firesteel.columns.kernels.match.match_rows import MatchRows
+from firesteel.columns.kernels.match.match_running import RunningValues
 from firesteel.columns.kernels.match.match_search import Search
 from firesteel.columns.kernels.match.match_skip import Skip
 from firesteel.columns.kernels.match.match_steps import Steps
 from firesteel.columns.kernels.match.match_threads import KeptThreads
-from firesteel.columns.kernels.rows.past_rows import PastRows, PlacedRows, concat_placed
+from firesteel.columns.kernels.rows.past_rows import FoundRows, PastRows, PlacedRows
 from firesteel.columns.kernels.rows.row_order import Order, sorted_places
 from firesteel.columns.kernels.rows.segments import distinct, first_of_segments, parts_of
 from firesteel.columns.kernels.times.time_queue import TimeQueue
 from firesteel.columns.kernels.times.time_windows import millis_of
 from firesteel.columns.kernels.times.waiting_rows import WaitingRows
-from firesteel.columns.orders import lexical_order, stable_order
+from firesteel.columns.orders import is_ascending, stable_order
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import batch_of
 from firesteel.columns.runs.room import room_of
@@ -88,7 +90,9 @@ class Match(TimedKernel):
         groups = Groups(steps, plan.subsets)
         define = {name: MatchExpression(rex, plan, groups, context) for name, rex in plan.define}
         self._measures = [MatchExpression(rex, plan, groups, context) for rex in plan.measures]
-        self._steps = Steps(steps, {name: condition.holds for name, condition in define.items()})
+        aggregates = [aggregate for condition in define.values() for aggregate in condition.aggregates]
+        running = RunningValues(aggregates)
+        self._steps = Steps(steps, {name: condition.holds for name, condition in define.items()}, running)
         self._skip = Skip(plan.after, groups)
         self._are_local = all(is_about_row(rex, name) for name, rex in plan.define)
         self._remembers = (
@@ -99,11 +103,12 @@ class Match(TimedKernel):
         )
         # In Flink, too, each row may be the first one of a match, but none is behind it before its time.
         may_fail = any(condition.may_fail for condition in define.values())
-        self._looks_ahead = not may_fail and not any(condition.has_aggregates for condition in define.values())
+        self._looks_ahead = not may_fail and all(aggregate.running for aggregate in aggregates)
         self._width = Width(may_fail)
         self._waiting = WaitingRows(plan.partition, context)
         self._past = PastRows(plan.partition, _ALL_ROWS, replace(context, state_ttl_ms=0))
         self._late = LateRows(context)
+        self._none = batch_of([], [arrow_type(kind) for kind in plan.types])
         self._take_over_rows()
         self._await_all()
 
@@ -122,19 +127,18 @@ class Match(TimedKernel):
 
     def _await_all(self) -> None:
         """Await the ends of the first matches of all partitions, whose searches begin anew."""
-        self._threads = KeptThreads(len(self._steps))
+        self._threads = KeptThreads(self._steps.begin)
         self._ends = TimeQueue(room_of(self.context))
         if self._plan.within is not None:
             for rows in self._past.parts():
                 is_first = first_of_segments(rows.numbers)
-                self._await_ends(rows.numbers[is_first], rows.times[is_first])
+                self._await_ends(rows.numbers[is_first], rows.times[is_first], self._plan.within)
 
-    def _await_ends(self, numbers: Array, times: Array) -> None:
+    def _await_ends(self, numbers: Array, times: Array, within: int) -> None:
         """Search partitions again when no row can belong to matches that start at times any more."""
-        if self._plan.within is not None:
-            # In processing time a ms later, as in Flink: rows of the same ms may still come.
-            ends = times + self._plan.within + (not self._plan.is_rowtime)
-            self._ends.add(ColumnBatch((pa.array(numbers),), len(numbers)), ends)
+        # In processing time a ms later, as in Flink: rows of the same ms may still come.
+        ends = times + within + (not self._plan.is_rowtime)
+        self._ends.add(ColumnBatch((pa.array(numbers),), len(numbers)), ends)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Store the rows; late ones are dropped. In processing time, search at once."""
@@ -186,73 +190,72 @@ class Match(TimedKernel):
 
     def _find_due(self, now: int) -> None:
         numbers = distinct(self._due(now))
-        if len(numbers) and (rows := self._past.take(numbers)) is not None:
-            self._search(rows.sorted(), np.full(rows.rows.length, -1), now)
+        if len(numbers):
+            none = np.zeros(0, np.int64)
+            self._search(numbers, PlacedRows(self._none, none, none, none), none, now)
 
     def _find(self, rows: ColumnBatch, times: Array, now: int) -> None:
         """Search in partitions that have new rows, given in their order, or in which the time of a match is over."""
-        placed, order = self._placed(rows, times)
-        former = self._past.take(distinct(np.concatenate([placed.numbers, self._due(now)])))
-        if former is not None and former.rows.length:
-            order = np.concatenate([np.full(former.rows.length, -1), order])
-            together = concat_placed([former, placed])
-            by_key = lexical_order([together.numbers, together.places])
-            self._search(together.take(by_key), order[by_key], now)
-        else:
-            self._search(placed, order, now)
-        self._past.add(placed)
+        added, order = self._placed(rows, times)
+        self._search(distinct(np.concatenate([added.numbers, self._due(now)])), added, order, now)
+        self._past.add(added)
 
     def _placed(self, rows: ColumnBatch, times: Array) -> tuple[PlacedRows, Array]:
         """Return new rows, given in their order, by partition, and the place of each among those given."""
         numbers = self._past.find(rows, self._plan.partition)
         order = stable_order(numbers)
-        numbers = numbers[order]
-        return PlacedRows(rows.take(order), numbers, self._past.next_places(numbers), times[order]), order
+        if not is_ascending(order):
+            rows, numbers, times = rows.take(order), numbers[order], times[order]
+        return PlacedRows(rows, numbers, self._past.next_places(numbers), times), order
 
-    def _search(self, rows: PlacedRows, order: Array, now: int) -> None:
-        """Emit the matches in rows of partitions, and forget the rows at which none can start any more.
+    def _search(self, numbers: Array, added: PlacedRows, order: Array, now: int) -> None:
+        """Emit the matches in the rows of partitions, and forget the rows at which none can start any more.
 
         Args:
-            rows: The rows, by partition.
-            order: The number of each new row in the order of time, -1 for the others.
+            numbers: The partitions.
+            added: Their new rows, by partition.
+            order: The number of each new row in the order of time.
             now: The time up to which all rows have come.
         """
-        if not rows.rows.length:
-            return
-        plan = self._plan
-        firsts = np.flatnonzero(first_of_segments(rows.numbers))
-        limits, numbers = np.append(firsts[1:], rows.rows.length), rows.numbers[firsts]
-        former = np.add.reduceat(order < 0, firsts, dtype=np.int64)
-        partitions = Partitions(
-            rows.rows, rows.times, firsts.copy(), limits, firsts + former, self._threads.take(numbers)
-        )
-        memory = Memory(rows.rows.length) if self._remembers else None
-        search = Search(self._steps, rows.rows, self._looks_ahead, self._are_local, memory)
-        found = Finding(partitions, self._skip, plan.within, now, self._width).run(search)
+        new = FoundRows.of(added, numbers)
+        rows = MatchRows(self._past.found(numbers), new)
+        partitions = Partitions(rows, rows.firsts.copy(), rows.limits, rows.news, self._threads.take(numbers))
+        memory = Memory(len(rows)) if self._remembers else None
+        search = Search(self._steps, rows, self._looks_ahead, self._are_local, memory)
+        found = Finding(partitions, self._skip, self._plan.within, now, self._width).run(search)
         if found is not None:
-            self._emit(found, limits, order)
+            self._emit(found, rows, np.append(order, _BEHIND), new.begins)
         self._threads.put(numbers[partitions.threads.searches], partitions.threads)
-        self._forget(rows, numbers, firsts, partitions, former)
+        self._forget(rows, numbers, partitions.starts)
 
-    def _forget(self, rows: PlacedRows, numbers: Array, firsts: Array, partitions: Partitions, former: Array) -> None:
+    def _forget(self, rows: MatchRows, numbers: Array, starts: Array) -> None:
         """Forget the rows before the first one at which a match may start."""
-        gone = partitions.starts - firsts
-        places = rows.places[firsts] - 1 + gone
+        is_gone, is_known = starts > rows.firsts, rows.firsts < rows.news
+        places = self._past.counts(numbers) + starts - rows.news
         self._past.forget_until(numbers, places)
-        is_known = np.flatnonzero((gone > 0) & (former > 0))
-        if len(is_known):
-            self._past.pass_by(rows.rows.take(firsts[is_known]), numbers[is_known], places[is_known])
-        is_new = np.flatnonzero((partitions.starts < partitions.limits) & ((gone > 0) | (former == 0)))
-        if len(is_new):
-            self._await_ends(numbers[is_new], rows.times[partitions.starts[is_new]])
+        known = np.flatnonzero(is_gone & is_known)
+        if len(known):
+            former = rows.take(range(len(self._plan.types)), rows.firsts[known])
+            self._past.pass_by(former, numbers[known], places[known])
+        if self._plan.within is not None:
+            begun = np.flatnonzero((starts < rows.limits) & (is_gone | ~is_known))
+            self._await_ends(numbers[begun], rows.times[starts[begun]], self._plan.within)
 
-    def _emit(self, found: Matches, limits: Array, order: Array) -> None:
-        """Emit matches in the order of the rows that have released them."""
-        is_behind = found.released >= limits[found.partitions]
-        by_time = stable_order(np.where(is_behind, _BEHIND, order[found.released - is_behind]))
+    def _emit(self, found: Matches, rows: MatchRows, order: Array, begins: Array) -> None:
+        """Emit matches in the order of the rows that have released them.
+
+        Args:
+            found: The matches.
+            rows: The rows.
+            order: The number of each new row in the order of time, and a last one.
+            begins: By partition, the place of its first new row among these.
+        """
+        is_behind = found.released >= rows.limits[found.partitions]
+        released = begins[found.partitions] + found.released - rows.news[found.partitions]
+        by_time = stable_order(order[np.where(is_behind, -1, released)])
         matches = found.taken.take(by_time)
         for start, stop in parts_of(matches.lasts - matches.starts + 1, _AT_ONCE):
             taken = matches.take(np.arange(start, stop))
-            keys = taken.rows.select(self._plan.partition).take(taken.starts)
+            keys = rows.take(self._plan.partition, taken.starts)
             measures = (measure.column(taken) for measure in self._measures)
             self.context.emit(ColumnBatch((*keys.columns, *measures), len(taken)))

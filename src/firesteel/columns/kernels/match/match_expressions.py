@@ -15,8 +15,10 @@ from firesteel.columns.evaluate import compile_rex
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
-from firesteel.columns.kernels.calls.vectorized import vector_calls
+from firesteel.columns.kernels.calls.vector_calls import VectorCall
+from firesteel.columns.kernels.calls.vectorized import mergeable_calls, vector_calls
 from firesteel.columns.kernels.match.match_pattern import ALL_ROWS, Groups
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_threads import Taken
 from firesteel.columns.lazy_calls import true_rows
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, constant
@@ -36,7 +38,7 @@ class MatchExpression:
 
     Attributes:
         may_fail: Whether it may raise an error for some rows.
-        has_aggregates: Whether it takes time for each row of a match.
+        aggregates: Its aggregates.
     """
 
     def __init__(self, rex: Rex, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
@@ -44,9 +46,8 @@ class MatchExpression:
         rest = _split(rex, parts)
         self._parts = [_part(part, plan, groups, context) for part in parts]
         self._rest = compile_rex(rest, plan.settings.context(context))
-        aggregates = [part for part in self._parts if isinstance(part, Aggregate)]
-        self.may_fail = self._rest.may_fail or any(aggregate.may_fail for aggregate in aggregates)
-        self.has_aggregates = bool(aggregates)
+        self.aggregates = [part for part in self._parts if isinstance(part, Aggregate)]
+        self.may_fail = self._rest.may_fail or any(aggregate.may_fail for aggregate in self.aggregates)
 
     def column(self, taken: Taken) -> pa.Array:
         """Return the value of the expression for each match."""
@@ -79,7 +80,7 @@ def _part(part: Call, plan: MatchFactory, groups: Groups, context: KernelContext
             return _reference(part, groups, 0, True)
         case "MATCH_ROWTIME":
             time = plan.order[0][0]
-            return lambda taken: taken.rows.columns[time].take(pa.array(taken.lasts))
+            return lambda taken: taken.rows.column(time, taken.lasts)
         case "FIRST" | "LAST":
             inner = part.operands[0]
             assert isinstance(inner, Call)
@@ -94,9 +95,7 @@ def _reference(part: Call, groups: Groups, offset: int, is_last: bool) -> _Part:
     column = reference.index
 
     def values(taken: Taken) -> pa.Array:
-        places = taken.place(steps, offset, is_last)
-        is_missing = places < 0
-        return taken.rows.columns[column].take(pa.array(places, mask=is_missing if is_missing.any() else None))
+        return taken.rows.column(column, taken.place(steps, offset, is_last))
 
     return values
 
@@ -121,13 +120,16 @@ class Aggregate:
 
     Attributes:
         may_fail: Whether an argument may raise an error for some rows.
+        steps: The steps whose rows it has.
+        running: Adds further rows to states that are numbers; None if it must see all rows at once.
+        carried: Which fields of matches are its state; None if it is computed from all rows.
     """
 
     def __init__(self, part: Call, plan: MatchFactory, groups: Groups, context: KernelContext) -> None:
         name = part.function.removeprefix("AGGREGATE ")
         variable, *arguments = part.operands
         own = _variable(arguments[0]) if arguments else None
-        self._steps = groups.steps(own or str(constant(variable)))
+        self.steps = groups.steps(own or str(constant(variable)))
         self._columns: list[int] = []
         plain = [_plain(argument, self._columns) for argument in arguments]
         self._arguments = [compile_rex(argument, plan.settings.context(context)) for argument in plain]
@@ -136,19 +138,36 @@ class Aggregate:
         call = CallPlan(name, tuple(range(len(arguments))), part.type)
         self._type = arrow_type(part.type)
         self._by_rows = AggregateSet((call,), types, False, context)
-        self._vector = next(iter(vector_calls([call], types) or ()), None)
+        numbers = [found for found in mergeable_calls([call], types) or () if found.is_mergeable]
+        self._vector = next(iter(numbers or vector_calls([call], types) or ()), None)
+        self.running = None if self.may_fail or not numbers else numbers[0]
+        self.carried: slice[int, int, None] | None = None
 
     def __call__(self, taken: Taken) -> pa.Array:
         """Return the value of the aggregate for each match."""
-        matches, places = taken.all_places(self._steps)
-        rows = taken.rows.select(self._columns).take(places)
-        rows = ColumnBatch(tuple([argument(rows) for argument in self._arguments]), len(places))
         vector = self._vector
+        if vector is not None and self.carried is not None:
+            return vector.column(*vector.results(list(taken.fields[self.carried])))
+        matches, places = taken.all_places(self.steps)
+        rows = self._values(taken.rows, places)
         if vector is None or not vector.covers(rows):
             return self._row_by_row(rows, matches, len(taken))
-        empty = [np.repeat(part, len(taken)) for part in vector.load(self._by_rows.new())]
+        empty = [np.repeat(part, len(taken)) for part in self.initial(vector)]
         groups = RowGroups.numbered(matches, len(taken))
         return vector.column(*vector.results(vector.fold(groups, empty, vector.contributions(rows))))
+
+    def initial(self, vector: VectorCall) -> list[Array]:
+        """Return the state without rows."""
+        return vector.load(self._by_rows.new())
+
+    def contributions(self, vector: VectorCall, rows: MatchRows, places: Array) -> list[Array]:
+        """Return what rows add to states."""
+        return vector.contributions(self._values(rows, places))
+
+    def _values(self, rows: MatchRows, places: Array) -> ColumnBatch:
+        """Return the arguments of rows."""
+        values = rows.take(self._columns, places)
+        return ColumnBatch(tuple([argument(values) for argument in self._arguments]), len(places))
 
     def _row_by_row(self, rows: ColumnBatch, matches: Array, count: int) -> pa.Array:
         states = [self._by_rows.new() for _ in range(count)]

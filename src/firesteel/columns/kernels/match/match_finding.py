@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_search import Search
 from firesteel.columns.kernels.match.match_searches import Outcome, Searches
 from firesteel.columns.kernels.match.match_skip import Skip
@@ -35,8 +35,7 @@ class Partitions:
     """Partitions with the rows at which matches may still start.
 
     Attributes:
-        rows: The rows, those of a partition one after the other, in their order.
-        times: Their times (ms).
+        rows: The rows.
         starts: By partition, the place of its first row; afterwards, of the first one at which a match may start.
         limits: By partition, the place behind its last row.
         nexts: By partition, the place of the first row that the search from its first row has not taken yet.
@@ -44,8 +43,7 @@ class Partitions:
             the searches that wait.
     """
 
-    rows: ColumnBatch
-    times: Array
+    rows: MatchRows
     starts: Array
     limits: Array
     nexts: Array
@@ -152,23 +150,27 @@ class Finding:
     def __init__(self, partitions: Partitions, skip: Skip, within: int | None, now: int, width: Width) -> None:
         self._partitions, self._skip, self._within, self._now, self._width = partitions, skip, within, now, width
         count = len(partitions.starts)
+        if within is not None:
+            times = partitions.rows.times
+            self._falls = np.append(np.flatnonzero(times[1:] < times[:-1]) + 1, len(times))
         self._released = np.full(count, -1)
         self._step_count = partitions.threads.ends.shape[1]
         self._found: list[Matches] = []
-        self._waiting = [Threads.beginning(np.zeros(0, np.int64), self._step_count)]
+        self._waiting = [partitions.threads.take(np.zeros(0, np.int64))]
 
     def run(self, search: Search) -> Matches | None:
         """Return the matches, or None if there are none."""
-        threads, active = self._partitions.threads, np.arange(len(self._partitions.starts))
+        partitions = self._partitions
+        threads, active = partitions.threads, np.flatnonzero(partitions.starts < partitions.limits)
         while len(active):
-            lanes = self._lanes(active, threads)
+            lanes = self._lanes(active, threads, search)
             search.run(lanes.searches, lanes.threads)
             threads, active = self._waiting[0], self._settle(lanes, search)
         waiting = concat_threads(self._waiting)
-        self._partitions.threads = waiting.take(stable_order(waiting.searches))
+        partitions.threads = waiting.take(stable_order(waiting.searches))
         return concat_matches(self._found) if self._found else None
 
-    def _lanes(self, active: Array, threads: Threads) -> _Lanes:
+    def _lanes(self, active: Array, threads: Threads, search: Search) -> _Lanes:
         """Return the next searches of partitions, some of which have threads."""
         partitions = self._partitions
         waits = np.zeros(len(partitions.starts), bool)
@@ -181,11 +183,13 @@ class Finding:
         starts = starts[owners] + np.arange(len(owners)) - firsts[owners]
         nexts = starts.copy()
         begins = np.flatnonzero(~waits[active][owners])
-        new = Threads.beginning(begins, self._step_count)
+        new = search.begin(begins)
         if len(threads):
             nexts[firsts[waits[active]]] = partitions.nexts[active[waits[active]]]
             numbers = firsts[np.searchsorted(active, threads.searches)]
-            new = concat_threads([Threads(numbers, threads.steps, threads.ends + starts[numbers][:, None]), new])
+            new = concat_threads(
+                [replace(threads, searches=numbers, ends=threads.ends + starts[numbers][:, None]), new]
+            )
         limits, are_open = self._limits(starts, partitions.limits[active][owners])
         searches = Searches(starts, limits, are_open, nexts, self._step_count, first_of_segments(owners))
         return _Lanes(active, widths, firsts, owners, searches, new)
@@ -194,9 +198,20 @@ class Finding:
         """Return behind which row each match must end, and whether further rows may belong to it."""
         if self._within is None:
             return limits, np.ones(len(limits), bool)
-        begun, times = self._partitions.times[starts], self._partitions.times
-        ends = bisect_right(times, starts, limits, begun + self._within - 1)
+        begun = self._partitions.rows.times[starts]
+        ends = self._first_behind(starts, limits, begun + self._within - 1)
         return ends, (ends == limits) & (self._now - begun < self._within)
+
+    def _first_behind(self, starts: Array, limits: Array, latest: Array) -> Array:
+        """Return the place of the first row from each start on that is behind the latest time of the match."""
+        found, active = starts.copy(), np.arange(len(starts))
+        # Times ascend, but for rows that come after a restore with a watermark that is further back.
+        while len(active):
+            begin, later = found[active], self._falls[np.searchsorted(self._falls, found[active], "right")]
+            end = np.minimum(later, limits[active])
+            found[active] = bisect_right(self._partitions.rows.times, begin, end, latest[active])
+            active = active[(found[active] == end) & (end < limits[active])]
+        return found
 
     def _settle(self, lanes: _Lanes, search: Search) -> Array:
         """Add the matches that count, and return the partitions whose search goes on."""
@@ -229,7 +244,7 @@ class Finding:
         places = places[searches.outcomes[places] != Outcome.FAILED]
         if len(places):
             again = searches.again(places)
-            search.run(again, Threads.beginning(np.arange(len(places)), self._step_count))
+            search.run(again, search.begin(np.arange(len(places))))
             searches.ends[places] = again.ends
             searches.waiting += [replace(threads, searches=places[threads.searches]) for threads in again.waiting]
 
@@ -259,4 +274,4 @@ class Finding:
         threads = waiting.take(np.flatnonzero(waits[waiting.searches]))
         ends = threads.ends - searches.starts[threads.searches][:, None]
         owners = lanes.partitions[lanes.owners[threads.searches]]
-        self._waiting.append(Threads(owners, threads.steps, ends))
+        self._waiting.append(replace(threads, searches=owners, ends=ends))

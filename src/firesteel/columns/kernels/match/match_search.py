@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.match.match_memory import Memory
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.match.match_searches import Outcome, Searches
 from firesteel.columns.kernels.match.match_steps import Followed, Steps
 from firesteel.columns.kernels.match.match_threads import Threads
-from firesteel.columns.kernels.rows.segments import first_of_segments
+from firesteel.columns.kernels.rows.segments import first_of_segments, ranges
 
 _FEW = 512
 """Fewer threads look at several rows at once."""
@@ -41,10 +41,12 @@ class _Tries:
     threads: Threads
 
     @classmethod
-    def of(cls, threads: Threads, owners: Array, nexts: Array, widths: Array) -> _Tries:
+    def of(cls, steps: Steps, rows: MatchRows, threads: Threads, owners: Array, nexts: Array, widths: Array) -> _Tries:
         """Return so many tries of each search.
 
         Args:
+            steps: The steps of the pattern.
+            rows: All rows.
             threads: The threads.
             owners: The place of the search of each.
             nexts: The place of the next row of each search.
@@ -55,9 +57,8 @@ class _Tries:
             return cls(firsts, nexts, owners, threads)
         ahead = np.arange(int(widths.sum())) - np.repeat(firsts, widths)
         copies = widths[owners]
-        copied = np.repeat(np.arange(len(owners)), copies)
-        among = np.arange(len(copied)) - np.repeat(np.cumsum(copies) - copies, copies)
-        return cls(firsts, np.repeat(nexts, widths) + ahead, firsts[owners[copied]] + among, threads.take(copied))
+        tries = ranges(firsts[owners], firsts[owners] + copies)
+        return cls(firsts, np.repeat(nexts, widths) + ahead, tries, steps.ahead(threads, rows, nexts[owners], copies))
 
     @property
     def lasts(self) -> Array:
@@ -94,16 +95,22 @@ class Search:
     """
 
     def __init__(
-        self, steps: Steps, rows: ColumnBatch, looks_ahead: bool, are_local: bool, memory: Memory | None
+        self, steps: Steps, rows: MatchRows, looks_ahead: bool, are_local: bool, memory: Memory | None
     ) -> None:
         self._steps, self._rows = steps, rows
         self._looks_ahead, self._are_local, self._memory = looks_ahead, are_local, memory
+
+    def begin(self, searches: Array) -> Threads:
+        """Return a thread without rows for each search."""
+        return self._steps.begin(searches)
 
     def run(self, searches: Searches, threads: Threads) -> None:
         """Follow threads until each search has an outcome, or is given up as others that are before it are long."""
         if self._memory is not None:
             self._memory.begin(searches)
-        ahead, left = 1, _IN_VAIN * len(searches.starts)
+        # A search that was long before it waited goes on for long: it looks as far ahead as it has come.
+        ahead = max(1, int((searches.nexts - searches.starts).min()))
+        left = _IN_VAIN * len(searches.starts)
         while len(threads := searches.without_ended(threads)):
             left -= len(threads)
             if left < 0 and self._memory is None and not (are_first := searches.are_first[threads.searches]).all():
@@ -115,7 +122,7 @@ class Search:
             is_first = first_of_segments(threads.searches)
             numbers, owners = threads.searches[is_first], np.cumsum(is_first) - 1
             widths = self._widths(searches, threads, numbers, owners, ahead)
-            tries = _Tries.of(threads, owners, searches.nexts[numbers], widths)
+            tries = _Tries.of(self._steps, self._rows, threads, owners, searches.nexts[numbers], widths)
             threads, is_at_end = self._advance(searches, numbers, tries)
             ahead = 2 * ahead if is_at_end else 1
         if self._memory is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
 from firesteel.columns.kernels.match.match_pattern import Step
+from firesteel.columns.kernels.match.match_rows import MatchRows
+from firesteel.columns.kernels.match.match_running import RunningValues
 from firesteel.columns.kernels.match.match_threads import Taken, Threads
 from firesteel.columns.orders import stable_order
 
@@ -41,10 +43,12 @@ class Steps:
     Args:
         steps: The steps.
         conditions: The conditions of variables; without one, each row satisfies it.
+        running: The aggregates of conditions.
     """
 
-    def __init__(self, steps: Sequence[Step], conditions: Mapping[str, Condition]) -> None:
+    def __init__(self, steps: Sequence[Step], conditions: Mapping[str, Condition], running: RunningValues) -> None:
         self._steps = steps
+        self._running = running
         self._conditions = [conditions.get(step.name) for step in steps]
         self.lows = np.array([step.low for step in steps])
         self.is_unbounded = np.array([step.high is None for step in steps])
@@ -56,6 +60,15 @@ class Steps:
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    def begin(self, searches: Array) -> Threads:
+        """Return a thread without rows for each search."""
+        return Threads.beginning(searches, len(self._steps), self._running.initial)
+
+    def ahead(self, threads: Threads, rows: MatchRows, places: Array, counts: Array) -> Threads:
+        """Return each thread before each of so many rows from a place on, as if it stayed in its loop."""
+        copied = threads.take(np.repeat(np.arange(len(threads)), counts))
+        return replace(copied, fields=self._running.ahead(threads, rows, places, counts)) if copied.fields else copied
 
     def states(self, followed: Followed) -> Array:
         """Return a number for what threads may do with further rows, where conditions are about single rows."""
@@ -69,7 +82,7 @@ class Steps:
         complete: Array = (steps >= self.last) & (followed.counts >= self.lows[steps])
         return complete
 
-    def follow(self, rows: ColumnBatch, threads: Threads, starts: Array, nexts: Array) -> Followed:
+    def follow(self, rows: MatchRows, threads: Threads, starts: Array, nexts: Array) -> Followed:
         """Return the ways in which threads take their next rows, the preferred ones first.
 
         A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its condition, and the row after it
@@ -81,7 +94,7 @@ class Steps:
             starts: The place of the first row of each.
             nexts: The place of the next row of each.
         """
-        found: list[tuple[int, Array, Array, Array]] = []
+        found: list[tuple[Array, ...]] = []
         # Those that may go on to a step, with the ends of their steps up to there.
         passed, passed_ends = np.zeros(0, np.int64), threads.ends[:0]
         for number, step in enumerate(self._steps):
@@ -96,7 +109,9 @@ class Steps:
             tried = np.ones(len(places), bool)
             if step.high is not None and not step.is_greedy_loop:
                 tried = counts < step.high
-            takes = self._takes(number, rows, starts, nexts, places, ends, tried)
+            fields = tuple([part[places] for part in threads.fields])
+            fields = self._running.after(fields, rows, nexts[places], number)
+            takes = self._takes(Taken(rows, starts[places], ends, nexts[places], number, fields), tried)
             leaves = counts >= step.low
             if step.is_greedy_loop:
                 leaves &= ~takes
@@ -104,35 +119,32 @@ class Steps:
                     takes &= counts < step.high
             taking, leaving = np.flatnonzero(takes), np.flatnonzero(leaves)
             if len(taking):
-                found.append((number, places[taking], ends[taking], counts[taking] + 1))
+                steps = np.full(len(taking), number)
+                taken = [part[taking] for part in fields]
+                found.append((places[taking], counts[taking] + 1, steps, ends[taking], *taken))
             passed, passed_ends = places[leaving], ends[leaving]
             passed_ends[:, number] = nexts[passed]
         return _in_order(found, threads)
 
-    def _takes(
-        self, step: int, rows: ColumnBatch, starts: Array, nexts: Array, places: Array, ends: Array, tried: Array
-    ) -> Array:
-        """Return which threads take their next row as one of a step."""
-        condition = self._conditions[step]
+    def _takes(self, taken: Taken, tried: Array) -> Array:
+        """Return which threads take their next row as one of a step, of those that may."""
+        condition = self._conditions[taken.step]
         if condition is None:
             return tried
-        if not tried.all():
-            places, ends = places[tried], ends[tried]
-        holds = condition(Taken(rows, starts[places], ends, nexts[places], step))
-        if len(holds) == len(tried):
-            return holds
+        if tried.all():
+            return condition(taken)
         takes = np.zeros(len(tried), bool)
-        takes[tried] = holds
+        takes[tried] = condition(taken.take(np.flatnonzero(tried)))
         return takes
 
 
-def _in_order(found: list[tuple[int, Array, Array, Array]], threads: Threads) -> Followed:
+def _in_order(found: list[tuple[Array, ...]], threads: Threads) -> Followed:
     if not found:
         none = np.zeros(0, np.int64)
         return Followed(threads.take(none), none, none)
-    parents, ends, counts = (np.concatenate(part) for part in list(zip(*found, strict=True))[1:])
-    steps = np.repeat([number for number, *_ in found], [len(places) for _, places, _, _ in found])
-    if len(found) > 1 or (np.diff(parents) < 0).any():
-        order = stable_order(parents)  # Steps ascend: what stays in a loop is preferred.
-        parents, ends, counts, steps = parents[order], ends[order], counts[order], steps[order]
-    return Followed(Threads(threads.searches[parents], steps, ends), parents, counts)
+    parts = [np.concatenate(part) for part in zip(*found, strict=True)]
+    if len(found) > 1 or (np.diff(parts[0]) < 0).any():
+        order = stable_order(parts[0])  # Steps ascend: what stays in a loop is preferred.
+        parts = [part[order] for part in parts]
+    parents, counts, *rest = parts
+    return Followed(Threads.of([threads.searches[parents], *rest]), parents, counts)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.cells import Array
+from firesteel.columns.kernels.match.match_rows import MatchRows
 from firesteel.columns.kernels.rows.key_numbers import grown
 from firesteel.columns.kernels.rows.segments import first_of_segments, ranges
 
 _LEAST = 1024
+
+Fields = tuple[Array, ...]
+"""The states of aggregates of several threads: one array per part of a state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +27,42 @@ class Threads:
         steps: The step of its last row.
         ends: By thread and earlier step, the place behind the last row of the step: each has the rows from the end of
             the step before it on.
+        fields: The states of aggregates of its rows.
     """
 
     searches: Array
     steps: Array
     ends: Array
+    fields: Fields
 
     @classmethod
-    def beginning(cls, searches: Array, steps: int) -> Threads:
-        """Return a thread without rows for each search."""
-        return cls(searches, np.zeros(len(searches), np.int64), np.zeros((len(searches), steps), np.int64))
+    def of(cls, arrays: Iterable[Array]) -> Threads:
+        """Return threads of their arrays."""
+        searches, steps, ends, *fields = arrays
+        return cls(searches, steps, ends, tuple(fields))
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays."""
+        return self.searches, self.steps, self.ends, *self.fields
+
+    @classmethod
+    def beginning(cls, searches: Array, steps: int, fields: Fields) -> Threads:
+        """Return a thread without rows for each search, given the fields of one."""
+        none = np.zeros(len(searches), np.int64)
+        return cls(searches, none, np.zeros((len(searches), steps), np.int64), tuple([part[none] for part in fields]))
 
     def __len__(self) -> int:
         return len(self.searches)
 
     def take(self, places: Array) -> Threads:
         """Return some of the threads."""
-        return Threads(self.searches[places], self.steps[places], self.ends[places])
+        return Threads.of([part[places] for part in self.arrays])
 
 
 def concat_threads(parts: Sequence[Threads]) -> Threads:
     """Concatenate at least one part."""
-    names = ("searches", "steps", "ends")
-    return Threads(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return Threads.of(map(np.concatenate, zip(*(part.arrays for part in parts), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +75,23 @@ class Taken:
         ends: By match and step, the place behind the last row of the step; of the steps before `step`.
         lasts: The place of the last row of each match.
         step: The step of the last row, or the number of steps if all ends are given.
+        fields: The states of aggregates of these rows, if they are known.
     """
 
-    rows: ColumnBatch
+    rows: MatchRows
     starts: Array
     ends: Array
     lasts: Array
     step: int
+    fields: Fields = ()
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def take(self, places: Array) -> Taken:
         """Return some of the matches."""
-        return Taken(self.rows, self.starts[places], self.ends[places], self.lasts[places], self.step)
+        starts, ends, lasts, *fields = (part[places] for part in (self.starts, self.ends, self.lasts, *self.fields))
+        return Taken(self.rows, starts, ends, lasts, self.step, tuple(fields))
 
     def bounds(self, steps: Sequence[int]) -> list[tuple[Array, Array]]:
         """Return where the rows of steps begin and end, of those steps that may have rows."""
@@ -118,14 +137,15 @@ class KeptThreads:
     """The threads of searches that wait for rows, by the number of their partition.
 
     Args:
-        steps: The number of steps of the pattern.
+        blank: Returns threads without rows, given their searches.
     """
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, blank: Callable[[Array], Threads]) -> None:
+        self._blank = blank
         self._first = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
         self._used = self._left = 0
-        self._threads = Threads.beginning(np.zeros(_LEAST, np.int64), steps)
+        self._threads = blank(np.zeros(_LEAST, np.int64))
 
     def take(self, numbers: Array) -> Threads:
         """Remove and return the threads of partitions, whose places among those given count as their searches."""
@@ -135,7 +155,7 @@ class KeptThreads:
         taken = self._threads.take(ranges(first, first + counts))
         self._counts[numbers] = 0
         self._left -= len(taken)
-        return Threads(np.repeat(np.arange(len(numbers)), counts), taken.steps, taken.ends)
+        return replace(taken, searches=np.repeat(np.arange(len(numbers)), counts))
 
     def put(self, numbers: Array, threads: Threads) -> None:
         """Keep the threads of partitions that have none, given the number of each."""
@@ -144,23 +164,20 @@ class KeptThreads:
         if self._used + len(threads) > len(self._threads):
             self._compact(len(threads))
         start, stop = self._used, self._used + len(threads)
-        for kept, added in zip(self._parts(), (numbers, threads.steps, threads.ends), strict=True):
+        # While threads are kept, their searches are the numbers of their partitions.
+        for kept, added in zip(self._threads.arrays, replace(threads, searches=numbers).arrays, strict=True):
             kept[start:stop] = added
         firsts = np.flatnonzero(first_of_segments(numbers))
         self._first[numbers[firsts]] = start + firsts
         self._counts[numbers[firsts]] = np.diff(firsts, append=len(numbers))
         self._used, self._left = stop, self._left + len(threads)
 
-    def _parts(self) -> tuple[Array, Array, Array]:
-        # While threads are kept, their searches are the numbers of their partitions.
-        return self._threads.searches, self._threads.steps, self._threads.ends
-
     def _compact(self, more: int) -> None:
         """Drop the threads that have been taken, and make room for others."""
         numbers = np.flatnonzero(self._counts)
         first, counts = self._first[numbers], self._counts[numbers]
         left = self._threads.take(ranges(first, first + counts))
-        room = Threads.beginning(np.zeros(max(_LEAST, self._left + 2 * more), np.int64), self._threads.ends.shape[1])
+        room = self._blank(np.zeros(max(_LEAST, self._left + 2 * more), np.int64))
         self._threads = concat_threads([left, room])
         self._first[numbers] = np.cumsum(counts) - counts
         self._used = self._left

@@ -11,7 +11,7 @@ from firesteel.columns.conversions import converted
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.calls.aggregate_calls import CallPlan
 from firesteel.columns.kernels.calls.aggregate_set import AggregateSet
-from firesteel.columns.kernels.calls.vector_calls import Fields, Fold, VectorCall, VectorExtreme
+from firesteel.columns.kernels.calls.vector_calls import Fields, Fold, VectorCall, VectorEnd, VectorExtreme
 from firesteel.columns.kernels.calls.vector_values import VectorValue
 from firesteel.columns.kernels.calls.vectorized import group_calls
 from firesteel.columns.kernels.over.over_calls import NAVIGATION, RANKINGS, OverPlan, are_counted_apart, new_states
@@ -33,7 +33,7 @@ def are_on_arrays(plan: OverPlan) -> bool:
 
 def _aggregate(plan: OverPlan, call: CallPlan) -> VectorCall | None:
     found = group_calls([call], plan.types)
-    if found is None or not found[0].functions:
+    if found is None or not (found[0].functions or isinstance(found[0], VectorEnd)):
         return None
     aggregate = found[0]
     return over_extreme(aggregate, plan.frame.low is not None) if isinstance(aggregate, VectorExtreme) else aggregate
@@ -69,7 +69,7 @@ class WholeCalls:
         if call.function in NAVIGATION:
             return _navigation(call, self._leader(place), rows)
         aggregate = self._aggregates[place]
-        if isinstance(aggregate, VectorValue):
+        if isinstance(aggregate, VectorValue | VectorEnd):
             return _value_of_frames(aggregate, rows.rows, frames).cast(kind)
         return self._folded(aggregate, aggregate.load([self._empty[place]]), rows, frames).cast(kind)
 
@@ -156,7 +156,7 @@ def _navigation(call: CallPlan, leader: CallPlan, rows: WholePartitions) -> pa.A
     return pa.concat_arrays([values, defaults]).take(pa.array(np.where(is_there, sources, len(places) + places)))
 
 
-def _value_of_frames(call: VectorValue, rows: ColumnBatch, frames: FrameEnds) -> pa.Array:
+def _value_of_frames(call: VectorValue | VectorEnd, rows: ColumnBatch, frames: FrameEnds) -> pa.Array:
     """Return MIN, MAX, FIRST_VALUE or LAST_VALUE of values of any type: one of those of the frame, or NULL."""
     column, counts = rows.columns[call.plan.arguments[0]], call.counted(rows)
     places, name = np.arange(rows.length), str(call.plan.function).upper()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from firesteel.columns.kernel import MIN_WATERMARK, KernelContext
 from firesteel.columns.kernels.rows.key_numbers import KeyNumbers, grown
 from firesteel.columns.kernels.rows.saved_rows import LEAST, SavedRows
 from firesteel.columns.kernels.rows.segments import bisect_right, ranges, starts_of_segments
-from firesteel.columns.orders import lexical_order
+from firesteel.columns.orders import is_ascending, lexical_order
 from firesteel.columns.runs.room import Room, room_of
 
 
@@ -39,9 +40,15 @@ class PlacedRows:
         """Return some of the rows."""
         return PlacedRows(self.rows.take(chosen), self.numbers[chosen], self.places[chosen], self.times[chosen])
 
+    def slice(self, start: int, stop: int) -> PlacedRows:
+        """Return the rows from one place to another."""
+        parts = (part[start:stop] for part in (self.numbers, self.places, self.times))
+        return PlacedRows(self.rows.slice(start, stop), *parts)
+
     def sorted(self) -> PlacedRows:
         """Return the rows by key and place."""
-        return self.take(lexical_order([self.numbers, self.places]))
+        order = lexical_order([self.numbers, self.places])
+        return self if is_ascending(order) else self.take(order)
 
     def settled(self, room: Room) -> PlacedRows:
         """Return the rows where there is room for them."""
@@ -53,6 +60,31 @@ def concat_placed(parts: list[PlacedRows]) -> PlacedRows:
     names = ("numbers", "places", "times")
     numbers, places, times = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     return PlacedRows(concat([part.rows for part in parts]), numbers, places, times)
+
+
+class FoundRows(NamedTuple):
+    """Rows of some keys among others, which are sorted by key and place.
+
+    Attributes:
+        rows: All rows.
+        begins: The place of the first row of each key.
+        ends: The place behind its last one.
+    """
+
+    rows: PlacedRows
+    begins: Array
+    ends: Array
+
+    @classmethod
+    def of(cls, rows: PlacedRows, numbers: Array) -> FoundRows:
+        """Return the rows of keys."""
+        return cls(rows, np.searchsorted(rows.numbers, numbers), np.searchsorted(rows.numbers, numbers, "right"))
+
+    def taken(self) -> PlacedRows:
+        """Return these rows only, key by key."""
+        if len(self.begins) == 1:
+            return self.rows.slice(int(self.begins[0]), int(self.ends[0]))
+        return self.rows.take(ranges(self.begins, self.ends))
 
 
 class PastRows:
@@ -169,14 +201,18 @@ class PastRows:
         self._ended += rows.length
 
     def take(self, numbers: Array) -> PlacedRows | None:
-        """Return the rows of keys, given in ascending order, or None if there are no keys at all."""
-        first, last = self._first(numbers), self._counts[numbers]
-        parts = []
+        """Return the rows of keys, given in ascending order, or None if there are none."""
+        parts = self.found(numbers)
+        return concat_placed([part.taken() for part in parts]) if parts else None
+
+    def found(self, numbers: Array) -> list[FoundRows]:
+        """Return the rows of keys, given in ascending order, in the parts that have any, older ones first."""
+        first, found = self._first(numbers), []
         for run in self._runs:
-            low, high = np.searchsorted(run.numbers, numbers), np.searchsorted(run.numbers, numbers, "right")
-            begin, end = (bisect_right(run.places, low, high, sought) for sought in (first, last))
-            parts.append(run.take(ranges(begin, end)))
-        return concat_placed(parts) if parts else None
+            _, low, high = FoundRows.of(run, numbers)
+            if (low < high).any():
+                found.append(FoundRows(run, bisect_right(run.places, low, high, first), high))
+        return found
 
     def add(self, added: PlacedRows, written: Array | None = None) -> None:
         """Add rows; those that are too many are forgotten, oldest first."""

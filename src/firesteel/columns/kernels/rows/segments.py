@@ -12,7 +12,8 @@ from firesteel.columns.orders import stable_order
 
 def first_of_segments(numbers: Array) -> Array:
     """Return for each place whether a segment begins there; the numbers of the segments are sorted."""
-    is_first: Array = np.diff(numbers, prepend=numbers[:1] - 1) != 0
+    is_first = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
     return is_first
 
 
@@ -24,7 +25,8 @@ def last_of_segments(numbers: Array) -> Array:
 
 def starts_of_segments(numbers: Array) -> Array:
     """Return for each place where its segment starts; the numbers of the segments are sorted."""
-    return bounds_of_segments(first_of_segments(numbers))[0]
+    found: Array = np.maximum.accumulate(np.where(first_of_segments(numbers), np.arange(len(numbers)), 0))
+    return found
 
 
 def ends_of_segments(numbers: Array) -> Array:
@@ -70,6 +72,8 @@ def distinct(numbers: Array) -> Array:
 
 def running_max(values: Array, is_first: Array) -> Array:
     """Return the largest value of each segment up to each place."""
+    if is_first.all():
+        return values
     known, ranks = np.unique(values, return_inverse=True)
     # Ranks and not values: the product stays small, whatever the values are.
     segments = np.cumsum(is_first) * len(known)
