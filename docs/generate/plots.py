@@ -118,9 +118,9 @@ def sql() -> str:
 
 def operators() -> str:
     """Return the plot of the operators of SQL, as ratios to Flink SQL."""
-    rows = rows_below("2026-11-30_sql_operators_4000000_night.md", "Operators\n")
+    rows = rows_below("2026-12-01_sql_operators_10000000.md", "Operators\n")
     groups = [(row[0], [("firesteel", _number(row[3]))]) for row in rows]
-    title = "Operators of streaming SQL, 4,000,000 rows"
+    title = "Operators of streaming SQL, 10,000,000 rows"
     return grouped_bars(title, "times as fast as Flink SQL", groups, {"firesteel": ORANGE}, label_width=450)
 
 
