@@ -223,7 +223,8 @@ def test_rows_and_keys_that_are_gone_leave_no_state(monkeypatch):
 @pytest.mark.parametrize("keys", [1, 1_000])
 def test_the_work_does_not_grow_with_the_rows(factory, keys):
     few, lots = (work(factory, keys, length) for length in (2_000, 20_000))
-    assert lots < 1.3 * few + 150  # Rows that are gone are forgotten once they are many.
+    # Rows that are gone are forgotten once they are many, and searches by halves take a few steps more.
+    assert lots < 1.3 * few + 250
 
 
 def work(factory, keys, length):
