@@ -288,6 +288,11 @@ class LocalZonedTimestampType(_TimestampBase):
         return instant.astimezone().replace(tzinfo=None)
 
 
+def regular(kind: DataType) -> DataType:
+    """Return a type; that of a time attribute as a plain timestamp."""
+    return kind.with_kind(TimestampKind.REGULAR) if isinstance(kind, _TimestampBase) else kind
+
+
 class ZonedTimestampType(_PrecisionType):
     """`TIMESTAMP(precision) WITH TIME ZONE`."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from firesteel.columns.column_types import LocalZonedTimestampType, TimestampKind, TimestampType
+from firesteel.columns.column_types import regular
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.connectors import table_connector as base
 from firesteel.table.expression_functions.expression_base import node_of
@@ -248,9 +248,7 @@ class WatermarkSpec:
         """Return the watermark as Flink shows it."""
         expression = self._watermark_expression
         kind = expression.get_output_data_type()
-        if isinstance(kind, TimestampType | LocalZonedTimestampType):
-            kind = kind.with_kind(TimestampKind.REGULAR)
-        text = "" if kind is None else f"{type_text(kind.nullable())} AS "
+        text = "" if kind is None else f"{type_text(regular(kind).nullable())} AS "
         return f"WATERMARK FOR {quoted(self._rowtime_attribute)}: {text}{expression.as_summary_string()}"
 
     def __str__(self) -> str:

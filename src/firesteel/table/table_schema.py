@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firesteel.columns.column_types import TimestampKind
+from firesteel.columns.column_types import regular
 from firesteel.columns.type_text import type_text
 from firesteel.connectors.table_connector import Column
 from firesteel.table.expression_functions.expression_text import expression_sql
@@ -153,7 +153,7 @@ class TableSchema:
 
 def _plain_type(data_type: DataType) -> str:
     """Return the text of a type that may be a time attribute, without saying so."""
-    return type_text(data_type.with_kind(TimestampKind.REGULAR) if hasattr(data_type, "with_kind") else data_type)
+    return type_text(regular(data_type))
 
 
 def _with_sql(column: Column) -> Column:

@@ -37,7 +37,6 @@ from firesteel.table.table_parts import columns_of, constraint_of, primary_key_o
 _logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from firesteel.columns.column_types import DataType
     from firesteel.connectors.table_connector import Column as TableColumn
     from firesteel.connectors.table_connector import Watermark
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -239,7 +238,7 @@ def _is_source_watermark(watermark: Watermark) -> bool:
 
 def _stored(column: TableColumn, sources: Mapping[str, int | str], kept: str | None) -> _Column:
     """Return a column that a scan reads; only `kept`, with the watermarks of the stream, is a rowtime attribute."""
-    kind = column.type if column.name == kept else _regular(column.type)
+    kind = column.type if column.name == kept else t.regular(column.type)
     if column.kind == "PHYSICAL":
         return column.name, kind, sources[column.name]
     if (column.metadata_key or column.name) != "rowtime":
@@ -248,10 +247,6 @@ def _stored(column: TableColumn, sources: Mapping[str, int | str], kept: str | N
             "DynamicTableSource supports the following metadata keys for reading:\nrowtime"
         )
     return column.name, kind, "timestamp"
-
-
-def _regular(kind: DataType) -> DataType:
-    return kind.with_kind(t.TimestampKind.REGULAR) if hasattr(kind, "with_kind") else kind
 
 
 def _with_computed(node: Rel, columns: Any, catalogs: CatalogManager) -> Rel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from firesteel.columns.column_types import DataType, LocalZonedTimestampType, RowType, TimestampKind, TimestampType
+from firesteel.columns.column_types import DataType, RowType, regular
 from firesteel.columns.rex import UserCall
 from firesteel.columns.type_text import type_text
 from firesteel.common.table_errors import ValidationException
@@ -72,10 +72,4 @@ def _values(kind: DataType) -> list[DataType]:
 
 def _plain(kinds: Iterable[DataType]) -> list[DataType]:
     """Return types as declarations have them: any value may be NULL there, and none is a time attribute."""
-    return [_declarable(kind).nullable() for kind in kinds]
-
-
-def _declarable(kind: DataType) -> DataType:
-    if isinstance(kind, TimestampType | LocalZonedTimestampType):
-        return kind.with_kind(TimestampKind.REGULAR)
-    return kind
+    return [regular(kind).nullable() for kind in kinds]
