@@ -126,6 +126,13 @@ class VectorCall:
         """
         raise NotImplementedError
 
+    def with_rows(self, groups: RowGroups, fields: Fields, batch: ColumnBatch) -> Fields:
+        """Return the states of groups after adding the rows of a batch, in their order."""
+        if not self.has_steps:
+            return self.fold(groups, fields, self.contributions(batch))
+        counts = np.ones(groups.count + groups.length, np.int64)  # No group ends, so any will do.
+        return self.steps(Timeline(groups), groups, fields, batch, counts)[1]
+
     def load(self, states: Sequence[State]) -> Fields:
         """Convert states to arrays."""
         raise NotImplementedError
@@ -366,13 +373,26 @@ class VectorEnd(VectorOne):
         pairs = zip(states, self.contributions(batch), strict=True)
         values, are_there = (np.concatenate(parts) for parts in pairs)
         # The value that a group has so far comes before those of its rows.
-        choose, missing = (np.minimum, len(values)) if self._is_first else (np.maximum, -1)
-        places = np.where(are_there != 0, np.arange(len(values)), missing)
-        found = timeline.accumulate(choose, places[: groups.count], places[groups.count :])
-        nulls = found == missing
-        shown = values[np.where(nulls, 0, found)]
+        found, nulls = extremes(timeline, np.arange(len(values)), are_there != 0, self._is_first)
+        shown = values[found]
         ends = timeline.starts + groups.sizes
         return Results(shown, nulls, self.column), [shown[ends], (~nulls[ends]).astype(np.int64)]
+
+
+def extremes(timeline: Timeline, numbers: Array, are_there: Array, is_least: bool) -> tuple[Array, Array]:
+    """Return the least or greatest number at each place of a timeline, and a mask of places without one.
+
+    Args:
+        timeline: The places.
+        numbers: The number that each group has so far, and then those of the rows; all from 0 to below their length.
+        are_there: Which of them count.
+        is_least: Whether the least one is sought.
+    """
+    choose, missing = (np.minimum, len(numbers)) if is_least else (np.maximum, -1)
+    counted, groups = np.where(are_there, numbers, missing), len(timeline.starts)
+    found = timeline.accumulate(choose, counted[:groups], counted[groups:])
+    nulls = found == missing
+    return np.where(nulls, 0, found), nulls
 
 
 def _numbers(column: pa.Array) -> pa.Array:

@@ -98,11 +98,8 @@ class VectorCollect(VectorCall):
         return _Found(ends, values_of(parts, self._kind), np.frombuffer(content_of(counts), _COUNT))
 
     def _fields(self, found: _Found) -> Fields:
-        counts = pa.py_buffer(np.arange(len(found.counts) + 1, dtype=np.int32) * _COUNT.itemsize)
-        numbers = pa.Array.from_buffers(
-            pa.binary(), len(found.counts), [None, counts, pa.py_buffer(found.counts.astype(_COUNT))]
-        )
-        return [objects(pylist(joined(part, found.sizes, b""))) for part in (*bytes_of(found.values), numbers)]
+        counts = pa.array(found.counts).view(pa.binary(_COUNT.itemsize)).cast(pa.binary())
+        return [objects(pylist(joined(part, found.sizes, b""))) for part in (*bytes_of(found.values), counts)]
 
     def load(self, states: Sequence[State]) -> Fields:
         """Return the values of the states, and their numbers."""

@@ -16,6 +16,7 @@ from firesteel.columns.kernels.calls.vector_calls import (
     VectorCall,
     are_plain,
     chosen,
+    extremes,
     is_finite,
     numbered_results,
     to_numpy,
@@ -87,11 +88,7 @@ class VectorValue(VectorCall):
         is_there[len(kept) :] &= self.counted(batch)
         # The value that a group has so far comes before those of its rows.
         places = numbers if self._is_by_value else np.arange(len(values))
-        choose, missing = (np.minimum, len(values)) if self._is_least else (np.maximum, -1)
-        places = np.where(is_there, places, missing)
-        found = timeline.accumulate(choose, places[: len(kept)], places[len(kept) :])
-        nulls = found == missing
-        found = np.where(nulls, 0, found)
+        found, nulls = extremes(timeline, places, is_there, self._is_least)
         shown = found if self._is_by_value else numbers[found]
         results = numbered_results(distinct, shown, nulls)
         ends, after = timeline.starts + groups.sizes, states[0].copy()

@@ -11,7 +11,7 @@ from firesteel.columns.batch import ColumnBatch, concat
 from firesteel.columns.cells import Cell
 from firesteel.columns.kernels.calls.vector_calls import Fields, VectorCall
 from firesteel.columns.kernels.groups.group_vectors import covers, fields_of, load, partial_rows, results, store
-from firesteel.columns.row_groups import RowGroups, Timeline
+from firesteel.columns.row_groups import RowGroups
 from firesteel.columns.rows import keys_of
 
 _AT_ONCE = 10_000
@@ -83,15 +83,7 @@ class GatheredGroups:
 
     def _folded(self, groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
         """Return the accumulators with rows of some groups."""
-        with_steps = any(call.has_steps for call in self._calls)
-        timeline = Timeline(groups if with_steps else RowGroups((), 0))
-        counts = np.ones(groups.count + groups.length, np.int64)  # Groups only grow, so any will do.
-        return [
-            call.steps(timeline, groups, parts, batch, counts)[1]
-            if call.has_steps
-            else call.fold(groups, parts, call.contributions(batch))
-            for call, parts in zip(self._calls, self._fields, strict=True)
-        ]
+        return [call.with_rows(groups, parts, batch) for call, parts in zip(self._calls, self._fields, strict=True)]
 
     def results(self) -> Iterator[ColumnBatch]:
         """Yield the results of all groups."""

@@ -47,8 +47,9 @@ class RunningValues:
         found = list(fields)
         for aggregate, vector, own in self._calls:
             if step in aggregate.steps:
-                groups = RowGroups.numbered(np.arange(len(places)), len(places))
-                found[own] = vector.fold(groups, found[own], aggregate.contributions(vector, rows, places))
+                parts = zip(vector.functions, found[own], aggregate.contributions(vector, rows, places), strict=True)
+                with np.errstate(over="ignore", invalid="ignore"):  # inf - inf is NaN
+                    found[own] = [function(part, added) for function, part, added in parts]
         return tuple(found)
 
     def ahead(self, threads: Threads, rows: MatchRows, places: Array, counts: Array) -> Fields:

@@ -19,7 +19,8 @@ def first_of_segments(numbers: Array) -> Array:
 
 def last_of_segments(numbers: Array) -> Array:
     """Return for each place whether a segment has its last one there; the numbers of the segments are sorted."""
-    is_last: Array = np.diff(numbers, append=numbers[-1:] + 1) != 0
+    is_last = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_last[:-1])
     return is_last
 
 
