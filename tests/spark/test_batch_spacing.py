@@ -39,3 +39,8 @@ def test_batches_begin_as_often_as_the_option_says(key):
     assert rests_after({key: "100 ms"}, 0.01, 0.2) == pytest.approx([-float("inf"), 0.09, -0.1])
     assert rests_after({key: "5 s"}, 0.01) == pytest.approx([-float("inf"), 4.99])
     assert rests_after({key: "0 ms"}, 0.01) == pytest.approx([-float("inf"), -0.01])
+
+
+def test_batches_do_not_begin_sooner_without_a_buffer_timeout():
+    """As `set_buffer_timeout(-1)` wants few and large ones."""
+    assert rests_after({"execution.buffer-timeout.enabled": "false"}, 0.01) == pytest.approx([-float("inf"), 0.09])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from firesteel.common.options.execution_options import BUFFER_TIMEOUT_INTERVAL
+from firesteel.common.options.execution_options import BUFFER_TIMEOUT_ENABLED, BUFFER_TIMEOUT_INTERVAL
 
 _SHARE = 1 / 3
 """The share of the time that small batches take at most if nobody says how often they may begin."""
@@ -15,7 +15,8 @@ class BatchSpacing:
     """The time between the starts of two batches.
 
     That is `execution.buffer-timeout.interval`. If the option is not set, batches that take little time begin more
-    often than its default says, so that records wait less, as long as two thirds of the time are left to others.
+    often than its default says, so that records wait less, as long as two thirds of the time are left to others. They
+    do not with `execution.buffer-timeout.enabled: false`, by which a job asks for few large batches.
 
     Args:
         options: The job's configuration.
@@ -25,7 +26,8 @@ class BatchSpacing:
     def __init__(self, options: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._most_s = BUFFER_TIMEOUT_INTERVAL.of(options)
-        self._adapts = BUFFER_TIMEOUT_INTERVAL.text_in(options) is None
+        is_open = BUFFER_TIMEOUT_INTERVAL.text_in(options) is None
+        self._adapts = is_open and BUFFER_TIMEOUT_ENABLED.of(options)
         self._spacing_s = self._most_s
         self.begun_s = float("-inf")
         """When the last batch began."""

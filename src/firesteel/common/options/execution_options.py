@@ -33,7 +33,7 @@ BUFFER_TIMEOUT_ENABLED = Option(
     "execution.buffer-timeout.enabled",
     boolean,
     "true",
-    "Recorded in the graphs, as in Flink; batches start by the interval in any case",
+    "Recorded in the graphs, as in Flink; with `false` no batch starts sooner than by the interval",
 )
 BUFFER_TIMEOUT_INTERVAL = Option(
     "execution.buffer-timeout.interval",
