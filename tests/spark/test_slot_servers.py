@@ -19,6 +19,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import FiresteelError
 from firesteel.spark import slot_processes, slot_servers
 from firesteel.spark.slot_servers import SlotServer, leave_slot_server, take_slot_server
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -87,7 +88,8 @@ def test_slots_keep_freed_memory_unless_told_otherwise(monkeypatch: pytest.Monke
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
     monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
     server = SlotServer()
-    found = Path(f"/proc/{server._process.pid}/environ").read_bytes().split(b"\0")
+    environment = Path(f"/proc/{server._process.pid}/environ")
+    found = wait_for(environment.read_bytes).split(b"\0")  # It is empty while the program is being loaded.
     server.end()
     for variable in (b"MALLOC_TOP_PAD_=1000", b"MALLOC_TRIM_THRESHOLD_=67108864", b"ARROW_DEFAULT_MEMORY_POOL=system"):
         assert variable in found
