@@ -155,7 +155,7 @@ types: $(STAMP)  ## check types
 PAGE_TESTS = tests/docs tests/columns/test_function_docs.py tests/columns/test_python_rows.py \
 	tests/deploy/test_prometheus.py tests/table/test_option_tables.py tests/test_compatibility.py tests/test_scenarios.py
 
-test-pages: $(STAMP)  ## run the tests that read the documentation: all that a change of pages alone can break
+test-pages: docs  ## build the documentation and run the tests that read it: all that a change of pages alone can break
 	@$(BIN)/python -m pytest -q -m "not spark and not slow" $(PAGE_TESTS)
 
 docs: $(STAMP)  ## build the documentation into site/, with every link and anchor checked
