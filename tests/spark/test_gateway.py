@@ -39,6 +39,40 @@ def test_another_jvm_is_started_if_one_is_killed_while_its_context_is_made() -> 
     assert done.stdout.splitlines()[1:] == ["6"], done.stderr
 
 
+CLOSED_DURING_A_CALL = """
+import os, signal, threading
+from firesteel.spark.gateway import SparkGateway
+
+gateway = SparkGateway("local[1]", {})
+count = gateway.context()._jvm.java.lang.Thread.activeCount
+sent, ended = threading.Event(), []
+
+def call():
+    count()
+    os.kill(gateway._process.pid, signal.SIGSTOP)  # It resets the connection, as it never reads the next call.
+    sent.set()
+    try:
+        count()
+    except Exception as error:
+        ended.append(type(error).__name__)
+
+thread = threading.Thread(target=call)
+thread.start()
+sent.wait()
+threading.Event().wait(0.3)
+gateway.close()
+thread.join()
+print(ended)
+"""
+
+
+def test_a_call_that_ends_with_the_jvm_leaves_no_trace_of_py4j() -> None:
+    program = [sys.executable, "-c", CLOSED_DURING_A_CALL]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "['Py4JError']\n", done.stderr
+    assert "Traceback" not in done.stderr
+
+
 LOCAL_RUN = r"""
 import os
 from firesteel.entrypoint.spark_session import shared_gateway

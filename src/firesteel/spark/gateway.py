@@ -10,7 +10,6 @@ Why: `docs/decisions/0004-start-the-jvm-directly.md`.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
 import struct
@@ -36,7 +35,12 @@ from firesteel.spark.java_command import (
     package_directory,
     spark_arguments,
 )
-from firesteel.spark.java_objects import RememberedNames, forget_context, release_java_objects_at_once
+from firesteel.spark.java_objects import (
+    RememberedNames,
+    forget_context,
+    leave_out_errors_of_py4j,
+    release_java_objects_at_once,
+)
 from firesteel.spark.java_options import DRIVER_MEMORY, DRIVER_OPTIONS, JAVA_VARIABLES, check_java_options, last_error
 from firesteel.spark.numpy_values import decide_without_pandas
 from firesteel.spark.spark_errors import SparkStartError
@@ -296,15 +300,11 @@ class SparkGateway:
         """Kill the JVM, as this process will start another one; a context that is being made is awaited."""
         with self._lock:
             self._is_replaced = True
-            self._dispose()
+            self.close()
 
     def close(self) -> None:
         """Kill the JVM and remove its files."""
-        if self._lock.locked():  # A context is being made, for a program that ends without a job: Py4J would complain.
-            logging.disable()
-        self._dispose()
-
-    def _dispose(self) -> None:
+        leave_out_errors_of_py4j()
         self._end()
         self._cap.close()
         self._temporary.remove()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-__all__ = ["RememberedNames", "forget_context", "release_java_objects_at_once"]
+__all__ = ["RememberedNames", "forget_context", "leave_out_errors_of_py4j", "release_java_objects_at_once"]
 
 _METHODS = {
     "JavaList": {"java_remove": "remove"},
@@ -68,3 +70,12 @@ def forget_context() -> None:
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
+
+
+@cache
+def leave_out_errors_of_py4j() -> None:
+    """Keep calls that end with a JVM that we kill out of the log: a context may be being made, objects be released.
+
+    Py4J writes their traces to the root logger, before it raises the error.
+    """
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
